@@ -1,0 +1,1 @@
+//! EBNF and GBNF.

@@ -1,0 +1,4 @@
+//! Front ends: text to [`crate::Grammar`].
+
+pub mod ebnf;
+pub mod regex;

@@ -1,0 +1,259 @@
+//! The builder: interns expressions and declares rules.
+//!
+//! Its constructors keep the invariants of the intermediate form, and do the simplifications that cost nothing and
+//! are always right: flattening, joining of neighbouring bytes, dropping of what is empty.
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use super::expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+use super::grammar::{Grammar, Rule, RuleOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::regular::CharSet;
+
+/// Builds one [`Grammar`].
+#[derive(Debug)]
+pub struct Builder {
+    exprs: Vec<Expr>,
+    index: HashTable<u32>,
+    rules: Vec<(String, Option<ExprId>, RuleOptions)>,
+    max_rules: usize,
+    max_exprs: usize,
+}
+
+impl Builder {
+    /// An empty builder that will fail beyond `limits`.
+    pub fn new(limits: &Limits) -> Self {
+        Builder {
+            exprs: Vec::new(),
+            index: HashTable::new(),
+            rules: Vec::new(),
+            max_rules: limits.max_rules,
+            max_exprs: limits.max_exprs,
+        }
+    }
+
+    /// A builder that holds `grammar` already, with the same ids.
+    pub fn extend(grammar: Grammar, limits: &Limits) -> Self {
+        let mut builder = Builder::new(limits);
+        for expr in grammar.exprs {
+            builder.intern(expr);
+        }
+        builder.rules =
+            grammar.rules.into_iter().map(|rule| (rule.name, Some(rule.body), rule.options)).collect();
+        builder
+    }
+
+    /// The expression `id`.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+
+    fn intern(&mut self, expr: Expr) -> ExprId {
+        let hash = FxBuildHasher.hash_one(&expr);
+        let found = self.index.find(hash, |&at| self.exprs[at as usize] == expr);
+        if let Some(&at) = found {
+            return ExprId(at);
+        }
+        let at = self.exprs.len() as u32;
+        self.exprs.push(expr);
+        let exprs = &self.exprs;
+        self.index.insert_unique(hash, at, |&at| FxBuildHasher.hash_one(&exprs[at as usize]));
+        ExprId(at)
+    }
+
+    /// The empty language.
+    pub fn never(&mut self) -> ExprId {
+        self.intern(Expr::Never)
+    }
+
+    /// The empty string.
+    pub fn empty(&mut self) -> ExprId {
+        self.intern(Expr::Empty)
+    }
+
+    /// These bytes; none of them is the empty string.
+    pub fn bytes(&mut self, bytes: impl AsRef<[u8]>) -> ExprId {
+        let bytes = bytes.as_ref();
+        if bytes.is_empty() { self.empty() } else { self.intern(Expr::Bytes(bytes.into())) }
+    }
+
+    /// One code point of `set`. A set of one is its bytes, so that literals join.
+    pub fn class(&mut self, set: CharSet) -> ExprId {
+        match set.ranges() {
+            [] => self.never(),
+            [(low, high)] if low == high => {
+                let mut buffer = [0; 4];
+                let text = low.encode_utf8(&mut buffer);
+                self.bytes(text.as_bytes())
+            }
+            _ => self.intern(Expr::Class(set)),
+        }
+    }
+
+    /// `items` one after the other.
+    pub fn seq(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let mut flat: Vec<ExprId> = Vec::new();
+        let mut text: Vec<u8> = Vec::new();
+        for item in items {
+            let children = match self.expr(item) {
+                Expr::Seq(children) => children.clone(),
+                _ => Box::new([item]),
+            };
+            for child in children {
+                match self.expr(child) {
+                    Expr::Never => return child,
+                    Expr::Empty => {}
+                    Expr::Bytes(bytes) => text.extend_from_slice(bytes),
+                    _ => {
+                        self.flush(&mut text, &mut flat);
+                        flat.push(child);
+                    }
+                }
+            }
+        }
+        self.flush(&mut text, &mut flat);
+        match flat.len() {
+            0 => self.empty(),
+            1 => flat[0],
+            _ => self.intern(Expr::Seq(flat.into())),
+        }
+    }
+
+    fn flush(&mut self, text: &mut Vec<u8>, flat: &mut Vec<ExprId>) {
+        if !text.is_empty() {
+            flat.push(self.bytes(&*text));
+            text.clear();
+        }
+    }
+
+    /// Any one of `items`.
+    pub fn alt(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let mut flat: Vec<ExprId> = Vec::new();
+        for item in items {
+            match self.expr(item) {
+                Expr::Never => {}
+                Expr::Alt(children) => flat.extend(children.iter()),
+                _ => flat.push(item),
+            }
+        }
+        let mut seen = hashbrown::HashSet::new();
+        flat.retain(|&id| seen.insert(id));
+        match flat.len() {
+            0 => self.never(),
+            1 => flat[0],
+            _ => self.intern(Expr::Alt(flat.into())),
+        }
+    }
+
+    /// `body`, `min` to `max` times.
+    pub fn repeat(&mut self, body: ExprId, min: u32, max: Option<u32>) -> ExprId {
+        if max.is_some_and(|max| max < min) {
+            return self.never();
+        }
+        match (self.expr(body), min, max) {
+            (_, _, Some(0)) => self.empty(),
+            (Expr::Never, 0, _) => self.empty(),
+            (Expr::Never | Expr::Empty, _, _) => body,
+            (_, 1, Some(1)) => body,
+            // (e*)* is e*, (e+)* too: an endless repeat of an endless repeat that starts at nought or one.
+            (&Expr::Repeat { body, min: low @ (0 | 1), max: None }, 0 | 1, _) => {
+                let min = low * min;
+                self.intern(Expr::Repeat { body, min, max: None })
+            }
+            _ => self.intern(Expr::Repeat { body, min, max }),
+        }
+    }
+
+    /// `body` or nothing.
+    pub fn optional(&mut self, body: ExprId) -> ExprId {
+        self.repeat(body, 0, Some(1))
+    }
+
+    /// In all of `items` at once; each must be regular.
+    pub fn and(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
+        let mut items: Vec<ExprId> = items.into_iter().collect();
+        items.sort_unstable();
+        items.dedup();
+        if let Some(&never) = items.iter().find(|&&id| *self.expr(id) == Expr::Never) {
+            return never;
+        }
+        if items.len() == 1 { items[0] } else { self.intern(Expr::And(items.into())) }
+    }
+
+    /// Any UTF-8 string outside of `item`, which must be regular.
+    pub fn not(&mut self, item: ExprId) -> ExprId {
+        match self.expr(item) {
+            Expr::Not(inner) => *inner,
+            _ => self.intern(Expr::Not(item)),
+        }
+    }
+
+    /// An automaton that was built ahead of time.
+    pub fn automaton(&mut self, automaton: Automaton) -> ExprId {
+        if automaton.dfa.is_empty() { self.never() } else { self.intern(Expr::Automaton(automaton)) }
+    }
+
+    /// The language of a rule.
+    pub fn rule(&mut self, rule: RuleId) -> ExprId {
+        self.intern(Expr::Rule(rule))
+    }
+
+    /// One token of `set`.
+    pub fn token(&mut self, set: TokenSet) -> ExprId {
+        self.intern(Expr::Token(set))
+    }
+
+    /// Free text with tags.
+    pub fn tag_dispatch(&mut self, dispatch: TagDispatch) -> ExprId {
+        self.intern(Expr::TagDispatch(Arc::new(dispatch)))
+    }
+
+    /// Free tokens with tags.
+    pub fn token_tag_dispatch(&mut self, dispatch: TokenTagDispatch) -> ExprId {
+        self.intern(Expr::TokenTagDispatch(Arc::new(dispatch)))
+    }
+
+    /// Declares a rule whose body follows; the caller sees to it that names are unique.
+    pub fn declare(&mut self, name: impl Into<String>) -> RuleId {
+        self.rules.push((name.into(), None, RuleOptions::default()));
+        RuleId(self.rules.len() as u32 - 1)
+    }
+
+    /// Gives a declared rule its body and options.
+    pub fn define(&mut self, rule: RuleId, body: ExprId, options: RuleOptions) {
+        let slot = &mut self.rules[rule.index()];
+        slot.1 = Some(body);
+        slot.2 = options;
+    }
+
+    /// How many rules were declared.
+    pub fn rule_count(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Fails when the grammar has grown beyond the limits; a front end calls it as it goes.
+    pub fn check(&self) -> Result<()> {
+        if self.rules.len() > self.max_rules {
+            return Err(Error::limit("the number of rules", self.max_rules, "max_rules"));
+        }
+        if self.exprs.len() > self.max_exprs {
+            return Err(Error::limit("the number of expressions", self.max_exprs, "max_exprs"));
+        }
+        Ok(())
+    }
+
+    /// The grammar, starting from `root`. Fails on a rule that was declared and never defined.
+    pub fn finish(self, root: RuleId) -> Result<Grammar> {
+        self.check()?;
+        let define = |(name, body, options): (String, Option<ExprId>, RuleOptions)| match body {
+            Some(body) => Ok(Rule { name, body, options }),
+            None => Err(Error::new(ErrorKind::Invalid, format!("rule {name:?} is used but never defined"))),
+        };
+        let rules = self.rules.into_iter().map(define).collect::<Result<Vec<_>>>()?;
+        Ok(Grammar { exprs: self.exprs, rules, root })
+    }
+}

@@ -1,0 +1,95 @@
+//! Grammars from grammars: one after the other, or any one of them.
+//!
+//! The parts are copied into one grammar, so there is no seam at run time: the engine sees one machine.
+
+use std::sync::Arc;
+
+use super::builder::Builder;
+use super::expr::{Expr, ExprId, RuleId, TagDispatch, TokenTagDispatch};
+use super::grammar::{Grammar, RuleOptions};
+use crate::error::Result;
+use crate::limits::Limits;
+
+/// The language of `parts`, one after the other.
+pub fn concat(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
+    combine(parts, limits, |builder, roots| builder.seq(roots))
+}
+
+/// The language of any one of `parts`.
+pub fn union(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
+    combine(parts, limits, |builder, roots| builder.alt(roots))
+}
+
+fn combine(
+    parts: &[Grammar],
+    limits: &Limits,
+    join: impl FnOnce(&mut Builder, Vec<ExprId>) -> ExprId,
+) -> Result<Grammar> {
+    let mut builder = Builder::new(limits);
+    let root = builder.declare("root");
+    let mut names = hashbrown::HashSet::from(["root".to_owned()]);
+    let mut roots = Vec::with_capacity(parts.len());
+    for part in parts {
+        let part_root = copy_into(&mut builder, part, &mut names)?;
+        roots.push(builder.rule(part_root));
+    }
+    let body = join(&mut builder, roots);
+    builder.define(root, body, RuleOptions::default());
+    builder.finish(root)
+}
+
+/// Copies the rules of `part` under names that are still free, and gives its root's new id.
+fn copy_into(
+    builder: &mut Builder,
+    part: &Grammar,
+    names: &mut hashbrown::HashSet<String>,
+) -> Result<RuleId> {
+    let rules: Vec<RuleId> = part.rules().map(|(_, rule)| builder.declare(fresh(&rule.name, names))).collect();
+    let mut exprs: Vec<ExprId> = Vec::with_capacity(part.exprs().len());
+    for (_, expr) in part.exprs() {
+        let copied = copy_expr(builder, expr, &exprs, &rules);
+        exprs.push(copied);
+        builder.check()?;
+    }
+    for (id, rule) in part.rules() {
+        builder.define(rules[id.index()], exprs[rule.body.index()], rule.options.clone());
+    }
+    Ok(rules[part.root().index()])
+}
+
+fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], rules: &[RuleId]) -> ExprId {
+    let all = |ids: &[ExprId]| ids.iter().map(|id| exprs[id.index()]).collect::<Vec<_>>();
+    match expr {
+        Expr::Never => builder.never(),
+        Expr::Empty => builder.empty(),
+        Expr::Bytes(bytes) => builder.bytes(bytes),
+        Expr::Class(set) => builder.class(set.clone()),
+        Expr::Seq(items) => builder.seq(all(items)),
+        Expr::Alt(items) => builder.alt(all(items)),
+        Expr::Repeat { body, min, max } => builder.repeat(exprs[body.index()], *min, *max),
+        Expr::And(items) => builder.and(all(items)),
+        Expr::Not(item) => builder.not(exprs[item.index()]),
+        Expr::Automaton(automaton) => builder.automaton(automaton.clone()),
+        Expr::Rule(rule) => builder.rule(rules[rule.index()]),
+        Expr::Token(set) => builder.token(set.clone()),
+        Expr::TagDispatch(dispatch) => builder.tag_dispatch(TagDispatch {
+            tags: dispatch.tags.iter().map(|(tag, rule)| (tag.clone(), rules[rule.index()])).collect(),
+            ..(*Arc::clone(dispatch)).clone()
+        }),
+        Expr::TokenTagDispatch(dispatch) => builder.token_tag_dispatch(TokenTagDispatch {
+            tags: dispatch.tags.iter().map(|&(token, rule)| (token, rules[rule.index()])).collect(),
+            ..(*Arc::clone(dispatch)).clone()
+        }),
+    }
+}
+
+/// `name` if it is free, else the first free one of `name_1`, `name_2` and so on.
+fn fresh(name: &str, names: &mut hashbrown::HashSet<String>) -> String {
+    let mut candidate = name.to_owned();
+    let mut count = 0;
+    while !names.insert(candidate.clone()) {
+        count += 1;
+        candidate = format!("{name}_{count}");
+    }
+    candidate
+}

@@ -1,0 +1,140 @@
+//! Expressions.
+
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use crate::regular::{CharSet, Dfa};
+
+/// The number of an expression in its grammar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExprId(pub(crate) u32);
+
+/// The number of a rule in its grammar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(pub(crate) u32);
+
+impl ExprId {
+    /// The id as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl RuleId {
+    /// The id as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// An expression: a language of byte strings, apart from the token forms, which match one token as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Expr {
+    /// The empty language.
+    Never,
+    /// The empty string alone.
+    Empty,
+    /// These bytes.
+    Bytes(Box<[u8]>),
+    /// One code point of the set, in UTF-8.
+    Class(CharSet),
+    /// One after the other.
+    Seq(Box<[ExprId]>),
+    /// Any one of these.
+    Alt(Box<[ExprId]>),
+    /// `min` to `max` times, without an upper bound where `max` is `None`.
+    Repeat {
+        /// What is repeated.
+        body: ExprId,
+        /// The least count.
+        min: u32,
+        /// The greatest count.
+        max: Option<u32>,
+    },
+    /// In all of these regular languages at once.
+    And(Box<[ExprId]>),
+    /// Any UTF-8 string that is not in this regular language.
+    Not(ExprId),
+    /// An automaton that was built ahead of time.
+    Automaton(Automaton),
+    /// The language of a rule.
+    Rule(RuleId),
+    /// One token of the set, whatever its bytes.
+    Token(TokenSet),
+    /// Free text in which a tag switches to a rule.
+    TagDispatch(Arc<TagDispatch>),
+    /// Free tokens among which a token switches to a rule.
+    TokenTagDispatch(Arc<TokenTagDispatch>),
+}
+
+/// An automaton over bytes with the EBNF text that denotes it, such as `Regex("a(?=b)b")`.
+///
+/// The text is what the printer prints, and two automata with the same text are the same.
+#[derive(Clone, Debug)]
+pub struct Automaton {
+    /// The EBNF text that denotes the language.
+    pub source: Arc<str>,
+    /// The language.
+    pub dfa: Arc<Dfa>,
+}
+
+impl PartialEq for Automaton {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+impl Eq for Automaton {}
+
+impl Hash for Automaton {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.source.hash(state);
+    }
+}
+
+/// A set of token ids: those listed, or all but those listed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TokenSet {
+    /// The ids, sorted, each once.
+    pub ids: Box<[u32]>,
+    /// Whether the set is everything but `ids`.
+    pub negated: bool,
+}
+
+impl TokenSet {
+    /// A set from ids in any order.
+    pub fn new(mut ids: Vec<u32>, negated: bool) -> Self {
+        ids.sort_unstable();
+        ids.dedup();
+        TokenSet { ids: ids.into(), negated }
+    }
+
+    /// Whether `token` is in the set.
+    pub fn contains(&self, token: u32) -> bool {
+        self.ids.binary_search(&token).is_ok() != self.negated
+    }
+}
+
+/// Free text until one of the tags appears, then the tag's rule, and then free text again if `repeats`.
+///
+/// The text holds no tag before the one that switches, and never one of `excludes`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TagDispatch {
+    /// The tags and the rules that they switch to.
+    pub tags: Vec<(Box<str>, RuleId)>,
+    /// Whether free text goes on after a rule has ended.
+    pub repeats: bool,
+    /// Strings that the free text must not hold.
+    pub excludes: Vec<Box<str>>,
+}
+
+/// The same as [`TagDispatch`] on the level of tokens.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TokenTagDispatch {
+    /// The tokens and the rules that they switch to.
+    pub tags: Vec<(u32, RuleId)>,
+    /// Whether free tokens go on after a rule has ended.
+    pub repeats: bool,
+    /// Tokens that may not appear.
+    pub excludes: Vec<u32>,
+}

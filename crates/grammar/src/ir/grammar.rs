@@ -1,0 +1,64 @@
+//! Rules and grammars.
+
+use super::expr::{Expr, ExprId, RuleId};
+
+/// What a rule says beside its body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuleOptions {
+    /// At most this many tokens.
+    pub max_tokens: Option<u32>,
+    /// At most this many code points.
+    pub max_chars: Option<u32>,
+    /// Record the spans that the rule matched under this name.
+    pub capture: Option<String>,
+    /// End at the first chance.
+    pub lazy: bool,
+    /// The sampling temperature that is advised inside the rule.
+    pub temperature: Option<f32>,
+}
+
+/// A named expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// The name, unique in its grammar.
+    pub name: String,
+    /// What it matches.
+    pub body: ExprId,
+    /// What it says beside.
+    pub options: RuleOptions,
+}
+
+/// A grammar: rules, and the one to start from. Made by [`super::Builder::finish`].
+#[derive(Clone, Debug)]
+pub struct Grammar {
+    pub(super) exprs: Vec<Expr>,
+    pub(super) rules: Vec<Rule>,
+    pub(super) root: RuleId,
+}
+
+impl Grammar {
+    /// The expression `id`.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+
+    /// All expressions, children before parents.
+    pub fn exprs(&self) -> impl ExactSizeIterator<Item = (ExprId, &Expr)> {
+        self.exprs.iter().enumerate().map(|(at, expr)| (ExprId(at as u32), expr))
+    }
+
+    /// The rule `id`.
+    pub fn rule(&self, id: RuleId) -> &Rule {
+        &self.rules[id.index()]
+    }
+
+    /// All rules.
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = (RuleId, &Rule)> {
+        self.rules.iter().enumerate().map(|(at, rule)| (RuleId(at as u32), rule))
+    }
+
+    /// The rule that the language starts from.
+    pub fn root(&self) -> RuleId {
+        self.root
+    }
+}

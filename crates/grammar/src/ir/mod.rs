@@ -1,0 +1,24 @@
+//! The intermediate form: what every front end emits and the passes read.
+//!
+//! A [`Grammar`] is a list of rules over hash-consed expressions. Two equal expressions have one [`ExprId`], so
+//! equality is a comparison of numbers and shared text costs once. The form is small on purpose: a front end lowers
+//! its own sugar, and a new construct is a new front-end lowering long before it is a new [`Expr`].
+//!
+//! Invariants:
+//!
+//! 1. Ids point backwards: the children of an expression were interned before it, so a pass over `0..len` sees
+//!    children first and needs no recursion.
+//! 2. [`Expr::Seq`] and [`Expr::Alt`] are flat, have at least two children, and hold no [`Expr::Never`];
+//!    a sequence holds no [`Expr::Empty`]. The builder sees to it.
+//! 3. [`Expr::And`] and [`Expr::Not`] have regular operands; a pass checks it.
+
+mod builder;
+mod combine;
+mod expr;
+mod grammar;
+mod printer;
+
+pub use builder::Builder;
+pub use combine::{concat, union};
+pub use expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+pub use grammar::{Grammar, Rule, RuleOptions};

@@ -1,0 +1,1 @@
+//! The printer: a grammar as EBNF text that parses back to the same language.

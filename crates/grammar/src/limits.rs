@@ -1,0 +1,130 @@
+//! Limits on what strangers' input may cost, and the budget that enforces them while work is under way.
+//!
+//! A [`Limits`] is plain data with defaults that a server can live with. A [`Budget`] is one compilation's account:
+//! it knows the deadline and the cancel flag, and every loop whose length the input decides calls [`Budget::tick`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Limits on the size of grammars and on the time spent on them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of grammar text.
+    pub max_source_bytes: usize,
+    /// Rules in a grammar.
+    pub max_rules: usize,
+    /// Distinct expressions in a grammar.
+    pub max_exprs: usize,
+    /// Nesting of groups, in grammars and in regexes.
+    pub max_depth: usize,
+    /// States of any one automaton that is built ahead of time, and nodes of the whole machine.
+    pub max_states: usize,
+    /// Time for one compilation.
+    pub max_compile_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_source_bytes: 32 << 20,
+            max_rules: 500_000,
+            max_exprs: 5_000_000,
+            max_depth: 1_000,
+            max_states: 200_000,
+            max_compile_time: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A flag that stops a running compilation from another thread.
+#[derive(Clone, Debug, Default)]
+pub struct CancelFlag(Arc<AtomicBool>);
+
+impl CancelFlag {
+    /// Asks the work that watches this flag to stop.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`CancelFlag::cancel`] was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// One compilation's account of limits, time and cancellation.
+#[derive(Debug)]
+pub struct Budget {
+    limits: Limits,
+    cancel: CancelFlag,
+    started: Instant,
+    ticks: std::cell::Cell<u32>,
+}
+
+impl Budget {
+    /// How many ticks pass between two looks at the clock.
+    const TICKS_A_LOOK: u32 = 256;
+
+    /// A budget that starts now.
+    pub fn new(limits: Limits, cancel: CancelFlag) -> Self {
+        Budget { limits, cancel, started: Instant::now(), ticks: std::cell::Cell::new(0) }
+    }
+
+    /// The limits it enforces.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Notes a small unit of work, and fails when the time is over or the work was cancelled.
+    pub fn tick(&self) -> Result<()> {
+        let ticks = self.ticks.get().wrapping_add(1);
+        self.ticks.set(ticks);
+        if ticks.is_multiple_of(Self::TICKS_A_LOOK) { self.check() } else { Ok(()) }
+    }
+
+    /// Looks at the clock and the cancel flag at once.
+    pub fn check(&self) -> Result<()> {
+        if self.cancel.is_cancelled() {
+            return Err(Error::new(ErrorKind::Cancelled, "the compilation was cancelled"));
+        }
+        if self.started.elapsed() > self.limits.max_compile_time {
+            let limit = format!("{:?}", self.limits.max_compile_time);
+            return Err(Error::limit("the compile time", limit, "max_compile_time"));
+        }
+        Ok(())
+    }
+
+    /// Fails unless `states` is within the limit on automaton states.
+    pub fn check_states(&self, states: usize) -> Result<()> {
+        self.tick()?;
+        if states > self.limits.max_states {
+            return Err(Error::limit("the number of automaton states", self.limits.max_states, "max_states"));
+        }
+        Ok(())
+    }
+
+    /// Fails unless `depth` is within the limit on nesting.
+    pub fn check_depth(&self, depth: usize) -> Result<()> {
+        if depth > self.limits.max_depth {
+            return Err(Error::limit("the nesting depth", self.limits.max_depth, "max_depth"));
+        }
+        Ok(())
+    }
+
+    /// Fails unless `source` is within the limit on text.
+    pub fn check_source(&self, source: &str) -> Result<()> {
+        if source.len() > self.limits.max_source_bytes {
+            return Err(Error::limit("the size of the text in bytes", self.limits.max_source_bytes, "max_source_bytes"));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget::new(Limits::default(), CancelFlag::default())
+    }
+}

@@ -1,0 +1,1 @@
+//! Passes from the intermediate form to the machine.

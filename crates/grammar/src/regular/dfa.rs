@@ -1,0 +1,67 @@
+//! Deterministic automata over bytes, built ahead of time.
+//!
+//! Invariants:
+//!
+//! 1. Every state is reachable from the start and can reach an accepting state, so a missing transition is the only
+//!    way to fail, and it is final. The empty language has no state at all.
+//! 2. The automaton is minimal and its states are numbered in breadth-first order from the start, which is 0. So
+//!    equal languages have equal automata.
+
+/// The number of a state.
+pub type StateId = u32;
+
+/// A minimal automaton over bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Dfa {
+    /// For each state, its transitions as `(low, high, target)`, sorted, with equal neighbours joined.
+    states: Box<[State]>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct State {
+    pub(super) accepting: bool,
+    pub(super) edges: Box<[(u8, u8, StateId)]>,
+}
+
+impl Dfa {
+    /// The state to start from.
+    pub const START: StateId = 0;
+
+    pub(super) fn from_states(states: Vec<State>) -> Self {
+        Dfa { states: states.into() }
+    }
+
+    /// Whether the language is empty; then there is no state.
+    pub fn is_empty(&self) -> bool {
+        self.states.is_empty()
+    }
+
+    /// How many states there are.
+    pub fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// Whether the string read so far is in the language.
+    pub fn is_accepting(&self, state: StateId) -> bool {
+        self.states[state as usize].accepting
+    }
+
+    /// The ways on: `(low, high, target)`, sorted by byte.
+    pub fn edges(&self, state: StateId) -> &[(u8, u8, StateId)] {
+        &self.states[state as usize].edges
+    }
+
+    /// The state after `byte`, or `None` where no string of the language goes on so.
+    pub fn next(&self, state: StateId, byte: u8) -> Option<StateId> {
+        let edges = self.edges(state);
+        let at = edges.partition_point(|&(_, high, _)| high < byte);
+        edges.get(at).filter(|&&(low, _, _)| low <= byte).map(|&(_, _, target)| target)
+    }
+
+    /// Whether `text` is in the language.
+    pub fn matches(&self, text: &[u8]) -> bool {
+        let start = if self.is_empty() { None } else { Some(Self::START) };
+        let end = text.iter().fold(start, |state, &byte| self.next(state?, byte));
+        end.is_some_and(|state| self.is_accepting(state))
+    }
+}

@@ -1,0 +1,1 @@
+//! Python bindings: conversions only.
