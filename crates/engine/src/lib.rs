@@ -1,4 +1,29 @@
 //! A grammar and a vocabulary in, exact token masks out.
+//!
+//! Reading order:
+//!
+//! 1. [`vocab`]: the bytes of tokens, tries of them, slices of plain text.
+//! 2. `terminal`: regular languages, determinised lazily.
+//! 3. `config`: where a parse stands, as one number.
+//! 4. `mask`: which tokens fit there.
+//! 5. `generation` and `carry`: all tables of a grammar, and how they are dropped and filled again.
+//! 6. [`compiled`], [`matcher`], [`compiler`], [`draft_tree`]: what callers use.
+//! 7. [`oracle`]: the slow, readable twin that all of this is tested against.
 
+mod carry;
+pub mod compiled;
+pub mod compiler;
+mod config;
+pub mod draft_tree;
+mod generation;
+mod interner;
+pub mod limits;
+mod mask;
+pub mod matcher;
 pub mod oracle;
+mod terminal;
 pub mod vocab;
+
+pub use compiled::{CompiledGrammar, Stats};
+pub use limits::EngineLimits;
+pub use matcher::{Matcher, MatcherOptions, RollbackError};

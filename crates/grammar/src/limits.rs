@@ -20,8 +20,10 @@ pub struct Limits {
     pub max_exprs: usize,
     /// Nesting of groups, in grammars and in regexes.
     pub max_depth: usize,
-    /// States of any one automaton that is built ahead of time, and nodes of the whole machine.
+    /// States of any one automaton that is built ahead of time.
     pub max_states: usize,
+    /// Nodes of the whole machine.
+    pub max_nodes: usize,
     /// Time for one compilation.
     pub max_compile_time: Duration,
 }
@@ -34,6 +36,7 @@ impl Default for Limits {
             max_exprs: 5_000_000,
             max_depth: 1_000,
             max_states: 200_000,
+            max_nodes: 5_000_000,
             max_compile_time: Duration::from_secs(30),
         }
     }
@@ -102,6 +105,15 @@ impl Budget {
         self.tick()?;
         if states > self.limits.max_states {
             return Err(Error::limit("the number of automaton states", self.limits.max_states, "max_states"));
+        }
+        Ok(())
+    }
+
+    /// Fails unless `nodes` is within the limit on the machine's size.
+    pub fn check_nodes(&self, nodes: usize) -> Result<()> {
+        self.tick()?;
+        if nodes > self.limits.max_nodes {
+            return Err(Error::limit("the number of machine nodes", self.limits.max_nodes, "max_nodes"));
         }
         Ok(())
     }

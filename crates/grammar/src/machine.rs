@@ -1,1 +1,154 @@
-//! The machine.
+//! The machine: what the engine runs.
+//!
+//! Each rule that is left after the passes is a small automaton. Its nodes are joined by edges that consume
+//! something (a terminal, a call of another rule, a token) and by jumps that consume nothing. A terminal is a regular
+//! byte language; the engine determinises it lazily. There is no lexer: a terminal is only a part of the automaton
+//! whose inside does not depend on the context.
+//!
+//! Invariants:
+//!
+//! 1. An edge consumes at least one byte or token. Where its terminal or rule can match the empty string, a jump
+//!    stands beside it.
+//! 2. No rule can call itself again before something was consumed: left recursion, direct, mutual or hidden, has
+//!    been turned into loops. [`MachineRule::rank`] orders the rules so that a call in first position always goes
+//!    from a lower rank to a higher one.
+//! 3. Every node can reach the end of its rule, and every rule matches something.
+//! 4. A counter node repeats one rule: its frame carries how often it has been matched.
+
+use crate::ir::{Expr, ExprId, TokenSet};
+
+/// The number of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// The number of a rule of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MachineRuleId(pub u32);
+
+/// What an edge consumes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Label {
+    /// A non-empty string of a regular language: an expression of [`Machine::exprs`] without rules, conjunctions
+    /// and complements.
+    Terminal(ExprId),
+    /// A non-empty string of a rule.
+    Call(MachineRuleId),
+    /// One token of a set, by its number in [`Machine::token_sets`].
+    Token(u32),
+}
+
+/// An edge that consumes something.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Edge {
+    /// What it consumes.
+    pub label: Label,
+    /// Where it leads.
+    pub target: NodeId,
+}
+
+/// A repeat with bounds: `rule` matched `min` to `max` times, then on to `next`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Counter {
+    /// What is repeated.
+    pub rule: MachineRuleId,
+    /// The least count.
+    pub min: u32,
+    /// The greatest count; `u32::MAX` is no bound.
+    pub max: u32,
+    /// Where to go on.
+    pub next: NodeId,
+}
+
+impl Counter {
+    /// The count of no upper bound.
+    pub const UNBOUNDED: u32 = u32::MAX;
+}
+
+/// A position in a rule.
+#[derive(Clone, Debug, Default)]
+pub struct Node {
+    /// The ways on that consume something.
+    pub edges: Vec<Edge>,
+    /// The ways on that consume nothing.
+    pub jumps: Vec<NodeId>,
+    /// Set for a counter node, which then has neither edges nor jumps.
+    pub counter: Option<Counter>,
+    /// Whether the rule may end here. For a counter node: once its least count is reached.
+    pub accepting: bool,
+    /// Whether what can be read from here to the end of the rule is a star: nothing, or any number of things each of
+    /// which ends here again. A stack with two such frames on top of each other means the same with one.
+    pub star: bool,
+    /// The temperature of the rule that the node belongs to.
+    pub temperature: Option<f32>,
+}
+
+impl Node {
+    /// The rules that are called from here.
+    pub fn calls(&self) -> impl Iterator<Item = MachineRuleId> {
+        let counted = self.counter.iter().map(|counter| counter.rule);
+        counted.chain(self.edges.iter().filter_map(|edge| match edge.label {
+            Label::Call(rule) => Some(rule),
+            _ => None,
+        }))
+    }
+
+    /// The nodes that one step leads to, whether it consumes something or not.
+    pub fn successors(&self) -> impl Iterator<Item = NodeId> {
+        let next = self.counter.map(|counter| counter.next);
+        self.jumps.iter().copied().chain(self.edges.iter().map(|edge| edge.target)).chain(next)
+    }
+
+    /// Replaces every node that is named here.
+    pub fn retarget(&mut self, map: impl Fn(NodeId) -> NodeId) {
+        self.jumps.iter_mut().for_each(|jump| *jump = map(*jump));
+        self.edges.iter_mut().for_each(|edge| edge.target = map(edge.target));
+        if let Some(counter) = &mut self.counter {
+            counter.next = map(counter.next);
+        }
+    }
+}
+
+/// A rule of the machine.
+#[derive(Clone, Debug)]
+pub struct MachineRule {
+    /// The name of the rule in the grammar that it came from.
+    pub name: String,
+    /// Where it starts.
+    pub start: NodeId,
+    /// Its place in the order of calls in first position.
+    pub rank: u32,
+}
+
+/// A grammar, ready to run.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// The expressions of the terminals.
+    pub exprs: Vec<Expr>,
+    /// The sets of the token edges.
+    pub token_sets: Vec<TokenSet>,
+    /// The nodes of all rules.
+    pub nodes: Vec<Node>,
+    /// The rules.
+    pub rules: Vec<MachineRule>,
+    /// The rule to start from.
+    pub root: MachineRuleId,
+    /// Whether the empty string is in the language.
+    pub accepts_empty: bool,
+}
+
+impl Machine {
+    /// The node `id`.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// The rule `id`.
+    pub fn rule(&self, id: MachineRuleId) -> &MachineRule {
+        &self.rules[id.0 as usize]
+    }
+
+    /// The expression `id` of a terminal.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+}

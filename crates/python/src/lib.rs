@@ -1,1 +1,48 @@
-//! Python bindings: conversions only.
+//! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
+//!
+//! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`] and [`batch`], one file for
+//! each class; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
+
+mod batch;
+mod buffer;
+mod compiled;
+mod compiler;
+mod draft_tree;
+mod errors;
+mod grammar;
+mod kernel;
+mod limits;
+mod matcher;
+mod serialize;
+mod tokenizer_info;
+
+use pyo3::prelude::*;
+
+/// The compiled part of tokenstile. Import from `tokenstile` instead.
+#[pymodule(gil_used = false)]
+mod _core {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult, serialize};
+
+    #[pymodule_export]
+    use super::batch::BatchGrammarMatcher;
+    #[pymodule_export]
+    use super::compiled::{CompiledGrammar, restore_compiled_grammar};
+    #[pymodule_export]
+    use super::compiler::{GrammarCompiler, get_cache_limit_bytes, set_cache_limit_bytes};
+    #[pymodule_export]
+    use super::grammar::{Grammar, restore_grammar};
+    #[pymodule_export]
+    use super::kernel::apply_token_bitmask_inplace_cpu;
+    #[pymodule_export]
+    use super::limits::CancelToken;
+    #[pymodule_export]
+    use super::matcher::GrammarMatcher;
+    #[pymodule_export]
+    use super::tokenizer_info::TokenizerInfo;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("SERIALIZATION_VERSION", serialize::VERSION)?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

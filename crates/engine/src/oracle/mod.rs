@@ -1,1 +1,70 @@
-//! Oracle.
+//! The oracle: the slow, short, readable twin of the engine.
+//!
+//! It answers every question that the engine answers (which bytes and tokens may follow, whether the text is whole,
+//! what is forced) in the most direct way known for any context-free grammar: Earley's algorithm, byte by byte,
+//! straight on the intermediate form. It has no cache, no interned state and no clever pass, and it shares nothing
+//! with the engine but the grammar, the lowering of tags and options, and the determinisation that gives
+//! intersections and complements an automaton. When the two disagree, the oracle is the one to believe.
+//!
+//! Its one duty in the product is [`OracleState::captures`]: spans of rules need the tree that the engine never
+//! builds, and Earley's sets are that tree in polynomial space.
+//!
+//! Reading order: `node` says what one step of one expression is, `chart` drives the steps, `captures` reads
+//! spans out of a finished chart.
+//!
+//! Invariants:
+//!
+//! 1. Nodes that generate nothing are never entered, so a chart whose last set holds an item is a prefix of a
+//!    sentence: alive means viable, there are no dead ends.
+//! 2. A token matches by its bytes or, as a whole, by a token edge; the state after it is the union of both ways.
+
+mod captures;
+mod chart;
+mod node;
+#[cfg(test)]
+mod tests;
+
+pub use captures::Capture;
+pub use chart::OracleState;
+
+use tokenstile_grammar::{Budget, Error, ErrorKind, Grammar, Result, passes};
+
+use node::{NodeId, Nodes};
+
+/// A grammar, ready to be parsed by.
+#[derive(Debug)]
+pub struct Oracle {
+    nodes: Nodes,
+    root: NodeId,
+}
+
+impl Oracle {
+    /// An oracle for `grammar`, within the default limits. A grammar that generates nothing is an error.
+    pub fn new(grammar: &Grammar) -> Result<Self> {
+        Oracle::with_budget(grammar, &Budget::default())
+    }
+
+    /// An oracle for `grammar`, within `budget`.
+    pub fn with_budget(grammar: &Grammar, budget: &Budget) -> Result<Self> {
+        let lowered = passes::options::lower(grammar.clone(), budget.limits(), budget)?;
+        let lowered = passes::dispatch::lower(lowered, budget.limits(), budget)?;
+        let nodes = Nodes::new(&lowered, budget)?;
+        let root = nodes.of_rule(lowered.root());
+        if !nodes.is_productive(root) {
+            return Err(Error::new(ErrorKind::Invalid, "the grammar generates nothing"));
+        }
+        Ok(Oracle { nodes, root })
+    }
+
+    /// The state before the first byte.
+    pub fn start(&self) -> OracleState<'_> {
+        OracleState::new(&self.nodes, self.root)
+    }
+
+    /// For each of `tokens`, whether `state` would stay alive if it came next. Its place in the list is its id.
+    pub fn mask(&self, state: &OracleState<'_>, tokens: &[impl AsRef<[u8]>]) -> Vec<bool> {
+        let mut trial = state.clone();
+        let allows = |(id, bytes)| trial.would_accept(bytes, id);
+        (0..).zip(tokens.iter().map(AsRef::as_ref)).map(allows).collect()
+    }
+}

@@ -176,8 +176,8 @@ impl Builder {
     /// In all of `items` at once; each must be regular.
     pub fn and(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
         let mut items: Vec<ExprId> = items.into_iter().collect();
-        items.sort_unstable();
-        items.dedup();
+        let mut seen = hashbrown::HashSet::new();
+        items.retain(|&id| seen.insert(id));
         if let Some(&never) = items.iter().find(|&&id| *self.expr(id) == Expr::Never) {
             return never;
         }
@@ -228,6 +228,21 @@ impl Builder {
         let slot = &mut self.rules[rule.index()];
         slot.1 = Some(body);
         slot.2 = options;
+    }
+
+    /// The body of a rule, where it is defined already.
+    pub fn rule_body(&self, rule: RuleId) -> Option<ExprId> {
+        self.rules[rule.index()].1
+    }
+
+    /// The options of a rule.
+    pub fn rule_options(&self, rule: RuleId) -> &RuleOptions {
+        &self.rules[rule.index()].2
+    }
+
+    /// The expressions alone, for what has no rules.
+    pub(crate) fn into_exprs(self) -> Vec<Expr> {
+        self.exprs
     }
 
     /// How many rules were declared.

@@ -57,7 +57,13 @@ fn copy_into(
     Ok(rules[part.root().index()])
 }
 
-fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], rules: &[RuleId]) -> ExprId {
+/// Interns `expr` in `builder`, its children replaced through `exprs` and its rules through `rules`.
+pub(crate) fn copy_expr(
+    builder: &mut Builder,
+    expr: &Expr,
+    exprs: &[ExprId],
+    rules: &[RuleId],
+) -> ExprId {
     let all = |ids: &[ExprId]| ids.iter().map(|id| exprs[id.index()]).collect::<Vec<_>>();
     match expr {
         Expr::Never => builder.never(),

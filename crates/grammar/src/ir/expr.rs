@@ -67,6 +67,27 @@ pub enum Expr {
     TokenTagDispatch(Arc<TokenTagDispatch>),
 }
 
+impl Expr {
+    /// The expressions that it is made of.
+    pub fn children(&self) -> &[ExprId] {
+        match self {
+            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) => items,
+            Expr::Repeat { body, .. } | Expr::Not(body) => std::slice::from_ref(body),
+            _ => &[],
+        }
+    }
+
+    /// The rules that it names itself, not through its children.
+    pub fn rules(&self) -> Vec<RuleId> {
+        match self {
+            Expr::Rule(rule) => vec![*rule],
+            Expr::TagDispatch(dispatch) => dispatch.tags.iter().map(|(_, rule)| *rule).collect(),
+            Expr::TokenTagDispatch(dispatch) => dispatch.tags.iter().map(|(_, rule)| *rule).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// An automaton over bytes with the EBNF text that denotes it, such as `Regex("a(?=b)b")`.
 ///
 /// The text is what the printer prints, and two automata with the same text are the same.

@@ -19,6 +19,8 @@ mod grammar;
 mod printer;
 
 pub use builder::Builder;
+pub(crate) use combine::copy_expr;
 pub use combine::{concat, union};
 pub use expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 pub use grammar::{Grammar, Rule, RuleOptions};
+pub(crate) use printer::quoted;

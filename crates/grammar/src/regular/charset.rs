@@ -2,6 +2,11 @@
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
+/// The code points on both sides of the surrogates. They are neighbours, so that equal sets are equal ranges;
+/// `regex-syntax` does not join ranges there, and would complement such a set wrongly.
+const LAST_BEFORE_SURROGATES: char = '\u{d7ff}';
+const FIRST_AFTER_SURROGATES: char = '\u{e000}';
+
 /// A set of code points (never surrogates), as sorted ranges with gaps between them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CharSet(Box<[(char, char)]>);
@@ -62,12 +67,47 @@ impl CharSet {
 
 impl From<&ClassUnicode> for CharSet {
     fn from(class: &ClassUnicode) -> Self {
-        CharSet(class.iter().map(|range| (range.start(), range.end())).collect())
+        let mut ranges: Vec<(char, char)> = Vec::with_capacity(class.ranges().len());
+        for range in class.iter() {
+            match ranges.last_mut() {
+                Some(last) if last.1 == LAST_BEFORE_SURROGATES && range.start() == FIRST_AFTER_SURROGATES => {
+                    last.1 = range.end();
+                }
+                _ => ranges.push((range.start(), range.end())),
+            }
+        }
+        CharSet(ranges.into())
     }
 }
 
 impl From<&CharSet> for ClassUnicode {
     fn from(set: &CharSet) -> Self {
         ClassUnicode::new(set.0.iter().map(|&(low, high)| ClassUnicodeRange::new(low, high)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_join_across_the_surrogates() {
+        let any = CharSet::new([('\u{e000}', char::MAX), ('\0', '\u{d7ff}')]);
+        assert_eq!(any, CharSet::any());
+        assert!(any.complement().ranges().is_empty());
+        let around = CharSet::new([('\u{d000}', '\u{d7ff}'), ('\u{e000}', '\u{e001}')]);
+        assert_eq!(around.complement().complement(), around);
+        assert_eq!(around.complement().ranges(), [('\0', '\u{cfff}'), ('\u{e002}', char::MAX)]);
+    }
+
+    #[test]
+    fn sets_are_sets() {
+        let (letters, vowels) =
+            (CharSet::new([('m', 'z'), ('a', 'n')]), CharSet::new(['a', 'e'].map(|c| (c, c))));
+        assert_eq!(letters.ranges(), [('a', 'z')]);
+        assert_eq!(letters.intersection(&vowels), vowels);
+        assert_eq!(letters.union(&vowels), letters);
+        assert!(vowels.case_folded().contains('E') && !vowels.contains('E'));
+        assert!(CharSet::new([('b', 'a')]).ranges().is_empty());
     }
 }

@@ -2,9 +2,31 @@
 //!
 //! What needs intersection or complement is determinised here, ahead of time and within limits, so that the engine
 //! only ever sees automata in which every state can still reach an end.
+//!
+//! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one and minimises it
+//! (`partition` is the algorithm); `utf8` and `algebra`, operations that walk states; [`Nfa`], for constructions with
+//! choice; [`determinize`], which turns an expression of the intermediate form into an automaton; `free_text` and [`substring`], two languages by name.
 
+mod algebra;
+mod builder;
 mod charset;
+mod determinize;
 mod dfa;
+mod free_text;
+mod nfa;
+mod partition;
+mod substring;
+mod utf8;
 
+#[cfg(test)]
+mod tests;
+
+pub use builder::DfaBuilder;
+pub(crate) use builder::useful_states;
 pub use charset::CharSet;
+pub use determinize::{ExprSource, determinize};
 pub use dfa::{Dfa, StateId};
+pub use free_text::{FreeText, Overlaps, Spoiled};
+pub use nfa::{Nfa, NfaStateId};
+pub(crate) use partition::{Transition, equivalence_classes};
+pub use substring::substring;

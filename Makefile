@@ -1,0 +1,93 @@
+# Everything that is done with this tree. `make` alone lists it.
+#
+# The targets set up what they need by themselves: Python environments in .venv and .venv-torch, with the exact
+# versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to date is not done again.
+
+PYTHON ?= python3
+CARGO ?= cargo
+FUZZ_SECONDS ?= 60
+
+VENV := .venv
+VENV_TORCH := .venv-torch
+PY := $(VENV)/bin/python
+PY_TORCH := $(VENV_TORCH)/bin/python
+EXTENSION := python/tokenstile/_core.abi3.so
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
+# The bindings have no tests of their own in Rust: they are tested through Python.
+CRATES := --workspace --exclude tokenstile-python
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test test-rust test-python test-torch lint format bench fuzz docs wheel clean
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+build: $(EXTENSION) ## Build the compiled module into the package, with optimisations
+
+demo: $(EXTENSION) ## Make random JSON with a real tokenizer, and show the time of each mask
+	$(PY) examples/demo.py
+
+test: test-rust test-python ## Run all tests that need neither torch nor transformers
+
+test-rust: ## Run the tests of the Rust crates
+	$(CARGO) test --locked $(CRATES)
+
+test-python: $(EXTENSION) ## Run the tests of the Python package
+	$(PY) -m pytest
+
+test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
+	$(PY_TORCH) -m pytest tests/torch
+
+lint: $(EXTENSION) ## Check formatting, lints, types and stubs
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	$(PY) -m mypy.stubtest tokenstile._core
+
+format: $(VENV)/.installed ## Format all sources
+	$(CARGO) fmt --all
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+
+bench: $(EXTENSION) ## Run the benchmarks (BENCH_ARGS="...")
+	$(PY) benchmarks/run.py $(BENCH_ARGS)
+
+fuzz: $(EXTENSION) ## Feed random grammars, regexes, tokens and buffers for FUZZ_SECONDS (60)
+	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into site/
+	$(CARGO) doc --locked --no-deps $(CRATES)
+	rm -rf site && mkdir -p site
+	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
+	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
+		'!tokenstile.kernels.torch_compile'
+
+wheel: $(VENV)/.installed ## Build a wheel into dist/
+	$(VENV)/bin/maturin build --release --locked --out dist
+
+clean: ## Remove everything that was built or installed here
+	$(CARGO) clean
+	rm -rf $(VENV) $(VENV_TORCH) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
+	find python tests examples fuzz benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.installed: requirements/dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	touch $@
+
+$(VENV)/.installed-docs: requirements/docs.txt $(VENV)/.installed
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	touch $@
+
+# The compiled module works with every Python from 3.11 on, so this environment takes the one in the tree.
+$(VENV_TORCH)/.installed: requirements/torch.txt
+	$(PYTHON) -m venv $(VENV_TORCH)
+	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/torch.txt
+	echo '$(CURDIR)/python' > $$($(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	touch $@
+
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(VENV)/.installed
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
+	touch $@

@@ -1,0 +1,41 @@
+//! Carrying a configuration over to another generation.
+
+use hashbrown::HashMap;
+
+use crate::config::SetId;
+use crate::generation::Generation;
+use crate::terminal::TerminalId;
+
+/// Copies configurations from one generation to another of the same grammar.
+pub(crate) struct Carrier<'g> {
+    pub(crate) from: &'g Generation,
+    pub(crate) to: &'g Generation,
+    pub(crate) sets: HashMap<SetId, SetId>,
+    pub(crate) terminals: HashMap<TerminalId, TerminalId>,
+}
+
+impl<'g> Carrier<'g> {
+    pub(crate) fn new(from: &'g Generation, to: &'g Generation) -> Self {
+        Carrier { from, to, sets: HashMap::new(), terminals: HashMap::new() }
+    }
+
+    /// The number that `root` has in the other generation.
+    pub(crate) fn carry(&mut self, root: SetId) -> SetId {
+        let mut stack = vec![root];
+        while let Some(&id) = stack.last() {
+            let waiting = stack.len();
+            if !self.sets.contains_key(&id) {
+                let missing = self.from.sets().items(id).iter().map(|item| item.1);
+                stack.extend(missing.filter(|rest| !self.sets.contains_key(rest)));
+                if stack.len() == waiting {
+                    let copy = self.carry_set(id);
+                    self.sets.insert(id, copy);
+                }
+            }
+            if stack.len() == waiting {
+                stack.pop();
+            }
+        }
+        self.sets[&root]
+    }
+}

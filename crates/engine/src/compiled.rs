@@ -1,0 +1,133 @@
+//! A compiled grammar: the machine, the vocabulary, and the tables that its matchers fill and share.
+//!
+//! Compiling is the passes and nothing more; every table is made when a matcher first needs it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::RwLock;
+use tokenstile_grammar::machine::Machine;
+use tokenstile_grammar::{Budget, Error, ErrorKind, Grammar, Result, passes};
+
+use crate::generation::Generation;
+use crate::limits::EngineLimits;
+use crate::vocab::Vocab;
+
+/// A grammar for a vocabulary, shared by any number of matchers on any number of threads.
+pub struct CompiledGrammar {
+    grammar: Grammar,
+    machine: Arc<Machine>,
+    vocab: Arc<Vocab>,
+    limits: EngineLimits,
+    current: RwLock<Arc<Generation>>,
+    generations: AtomicU64,
+}
+
+/// Numbers about a compiled grammar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Rules of the machine.
+    pub rules: usize,
+    /// Nodes of the machine.
+    pub nodes: usize,
+    /// Sets of stacks that were met.
+    pub sets: usize,
+    /// States of terminals that were met.
+    pub terminal_states: usize,
+    /// Masks that are kept.
+    pub masks: usize,
+    /// How often the tables were dropped because they were full.
+    pub evictions: u64,
+    /// The memory of the tables.
+    pub cache_bytes: usize,
+}
+
+impl CompiledGrammar {
+    /// Compiles `grammar` for `vocab`.
+    pub fn new(grammar: Grammar, vocab: Arc<Vocab>, limits: EngineLimits, budget: &Budget) -> Result<Arc<Self>> {
+        let machine = Arc::new(passes::compile(&grammar, budget)?);
+        check_tokens(&machine, &vocab)?;
+        let generation = Generation::new(Arc::clone(&machine), Arc::clone(vocab.table()));
+        Ok(Arc::new(CompiledGrammar {
+            grammar,
+            machine,
+            vocab,
+            limits,
+            current: RwLock::new(Arc::new(generation)),
+            generations: AtomicU64::new(0),
+        }))
+    }
+
+    /// The grammar that it was compiled from.
+    pub fn grammar(&self) -> &Grammar {
+        &self.grammar
+    }
+
+    /// The vocabulary that it was compiled for.
+    pub fn vocab(&self) -> &Arc<Vocab> {
+        &self.vocab
+    }
+
+    /// The memory that it takes, with its tables but without what is shared with other grammars.
+    pub fn memory_bytes(&self) -> usize {
+        const A_NODE: usize = 160;
+        const AN_EXPR: usize = 64;
+        let exprs = self.grammar.exprs().len() + self.machine.exprs.len();
+        exprs * AN_EXPR + self.machine.nodes.len() * A_NODE + self.current.read().memory_bytes()
+    }
+
+    /// Numbers about it.
+    pub fn stats(&self) -> Stats {
+        let current = self.current.read();
+        Stats {
+            rules: self.machine.rules.len(),
+            nodes: self.machine.nodes.len(),
+            sets: current.sets().len(),
+            terminal_states: current.terminals().len(),
+            masks: current.sets().mask_count(),
+            evictions: self.generations.load(Ordering::Relaxed),
+            cache_bytes: current.memory_bytes(),
+        }
+    }
+
+    /// The tables now in use.
+    pub(crate) fn current(&self) -> Arc<Generation> {
+        Arc::clone(&self.current.read())
+    }
+
+    /// The tables to go on with after `used`: itself, or new ones if it was full.
+    pub(crate) fn after_use(&self, used: &Arc<Generation>) -> Option<Arc<Generation>> {
+        if !used.is_retired() && !used.is_full(self.limits.cache_bytes) {
+            return None;
+        }
+        let mut current = self.current.write();
+        if Arc::ptr_eq(&current, used) {
+            *current = Arc::new(Generation::new(Arc::clone(&self.machine), Arc::clone(self.vocab.table())));
+            used.retire();
+            self.generations.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(Arc::clone(&current))
+    }
+}
+
+/// Fails if the grammar names a token that the vocabulary does not have.
+fn check_tokens(machine: &Machine, vocab: &Vocab) -> Result<()> {
+    for set in &machine.token_sets {
+        if let Some(&token) = set.ids.last().filter(|&&token| token as usize >= vocab.len()) {
+            let message = format!("token {token} is not in the vocabulary, whose size is {}", vocab.len());
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
+        if set.negated && set.ids.len() == vocab.len() {
+            let message = "a negated token set excludes the whole vocabulary";
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
+    }
+    Ok(())
+}
+
+impl fmt::Debug for CompiledGrammar {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("CompiledGrammar").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}

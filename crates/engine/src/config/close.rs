@@ -1,0 +1,183 @@
+//! Closing: what follows without reading anything.
+//!
+//! When terminals end, their frames are popped, and where a frame's rule may end too, the frames below as well. Then
+//! each popped frame goes on: over jumps, into terminals, and into calls. Calls are entered in the order of rank, so
+//! that every rule is entered once, with all of its callers already known.
+
+use std::collections::BTreeMap;
+
+use hashbrown::{HashMap, HashSet};
+use smallvec::SmallVec;
+use tokenstile_grammar::machine::{Counter, Label, MachineRuleId, NodeId};
+
+use super::sets::{Items, SetDraft, SetId};
+use super::symbol::{Symbol, SymbolKind};
+use crate::generation::Generation;
+
+/// A configuration while it is being closed.
+pub(super) struct Closer<'g> {
+    generation: &'g Generation,
+    /// The popped frames and what lies under each.
+    frames: HashMap<(NodeId, u32), SetId>,
+    /// The rules to enter, by rank, and where each returns to.
+    calls: BTreeMap<(u32, MachineRuleId), SetId>,
+    /// Terminals and tokens, unsorted, a symbol perhaps more than once.
+    items: Items,
+    ends: bool,
+    unknown: bool,
+}
+
+impl<'g> Closer<'g> {
+    pub(super) fn new(generation: &'g Generation) -> Self {
+        Closer {
+            generation,
+            frames: HashMap::new(),
+            calls: BTreeMap::new(),
+            items: Items::new(),
+            ends: false,
+            unknown: false,
+        }
+    }
+
+    /// Adds a terminal that is being read.
+    pub(super) fn add(&mut self, symbol: Symbol, rest: SetId) {
+        self.items.push((symbol, rest));
+    }
+
+    /// Adds a call of the root rule on an empty stack.
+    pub(super) fn start(&mut self) {
+        let machine = self.generation.machine();
+        self.ends = machine.accepts_empty;
+        self.call(machine.root, SetId::BOTTOM);
+    }
+
+    /// Pops the top frames of `set`, and those below as far as rules may end.
+    pub(super) fn pop(&mut self, set: SetId) {
+        let generation = self.generation;
+        let sets = generation.sets();
+        let mut stack: SmallVec<[SetId; 8]> = SmallVec::from_slice(&[set]);
+        while let Some(set) = stack.pop() {
+            self.ends |= sets.ends(set);
+            self.unknown |= sets.is_unknown(set);
+            for &(symbol, rest) in sets.items(set) {
+                let SymbolKind::Frame(node, count) = symbol.kind() else { continue };
+                let known = self.frames.entry((node, count)).or_insert(SetId::DEAD);
+                let union = sets.union(*known, rest);
+                if union != *known {
+                    *known = union;
+                    if generation.may_end(node, count) {
+                        stack.push(union);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The closed configuration.
+    pub(super) fn finish(mut self) -> SetId {
+        for ((node, count), rest) in std::mem::take(&mut self.frames) {
+            self.go_on(node, count, rest);
+        }
+        while let Some(((_, rule), returns)) = self.calls.pop_first() {
+            let start = self.generation.machine().rule(rule).start;
+            self.go_on(start, 0, returns);
+        }
+        self.generation.intern_items(self.items, self.ends, self.unknown)
+    }
+
+    /// Follows the jumps from a node and takes note of what can be read there.
+    fn go_on(&mut self, node: NodeId, count: u32, rest: SetId) {
+        let generation = self.generation;
+        let machine = generation.machine();
+        let mut seen: HashSet<(NodeId, u32)> = HashSet::new();
+        let mut stack: SmallVec<[(NodeId, u32); 8]> = SmallVec::from_slice(&[(node, count)]);
+        while let Some((id, count)) = stack.pop() {
+            let node = machine.node(id);
+            let leads_on = !node.jumps.is_empty() || node.counter.is_some();
+            if leads_on && !seen.insert((id, count)) {
+                continue;
+            }
+            if let Some(counter) = &node.counter {
+                if count < counter.max {
+                    let frame = Symbol::frame(id, next_count(counter, count));
+                    self.call(counter.rule, generation.sets().push(frame, rest));
+                }
+                if count >= counter.min {
+                    stack.push((counter.next, 0));
+                }
+                continue;
+            }
+            for edge in &node.edges {
+                let returns = generation.push_frame(edge.target, rest);
+                match edge.label {
+                    Label::Terminal(expr) => {
+                        self.items.push((Symbol::terminal(generation.terminal(expr)), returns));
+                    }
+                    Label::Call(rule) => self.call(rule, returns),
+                    Label::Token(set) => self.items.push((Symbol::token(set), returns)),
+                }
+            }
+            stack.extend(node.jumps.iter().map(|&jump| (jump, 0)));
+        }
+    }
+
+    fn call(&mut self, rule: MachineRuleId, returns: SetId) {
+        let generation = self.generation;
+        let rank = generation.machine().rule(rule).rank;
+        let known = self.calls.entry((rank, rule)).or_insert(SetId::DEAD);
+        *known = generation.sets().union(*known, returns);
+    }
+}
+
+/// The count after one more item; without an upper bound it need not go beyond the least.
+fn next_count(counter: &Counter, count: u32) -> u32 {
+    let next = count + 1;
+    if counter.max == Counter::UNBOUNDED { next.min(counter.min.max(1)) } else { next }
+}
+
+impl Generation {
+    /// Whether a rule may end at a node with this count.
+    pub(super) fn may_end(&self, node: NodeId, count: u32) -> bool {
+        let node = self.machine().node(node);
+        node.accepting && node.counter.is_none_or(|counter| count >= counter.min)
+    }
+
+    /// The stack with a frame that goes on at `node`; without it if nothing is left to do there.
+    fn push_frame(&self, node: NodeId, rest: SetId) -> SetId {
+        let target = self.machine().node(node);
+        let is_end = target.edges.is_empty() && target.jumps.is_empty() && target.counter.is_none();
+        if is_end && target.temperature.is_none() {
+            return rest;
+        }
+        let frame = Symbol::frame(node, 0);
+        let rest = if target.star { self.without_top(frame, rest) } else { rest };
+        self.sets().push(frame, rest)
+    }
+
+    /// The stacks of `set`, those with `frame` on top without it.
+    fn without_top(&self, frame: Symbol, set: SetId) -> SetId {
+        let sets = self.sets();
+        let mut at = set;
+        while let Ok(place) = sets.items(at).binary_search_by_key(&frame, |item| item.0) {
+            let mut others: Items = sets.items(at).into();
+            let (_, below) = others.remove(place);
+            let others = sets.intern(SetDraft { items: others, ends: sets.ends(at), unknown: sets.is_unknown(at) });
+            at = sets.union(others, below);
+        }
+        at
+    }
+
+    /// The set of items in any order, where a symbol that occurs twice has either rest.
+    pub(super) fn intern_items(&self, mut items: Items, ends: bool, unknown: bool) -> SetId {
+        items.sort_unstable();
+        items.dedup();
+        let mut merged = Items::with_capacity(items.len());
+        for (symbol, rest) in items {
+            match merged.last_mut() {
+                Some((last, known)) if *last == symbol => *known = self.sets().union(*known, rest),
+                _ => merged.push((symbol, rest)),
+            }
+        }
+        self.sets().intern(SetDraft { items: merged, ends, unknown })
+    }
+}

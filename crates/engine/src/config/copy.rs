@@ -1,0 +1,23 @@
+//! Copying a set to another generation, its rests already copied.
+
+use super::sets::{Items, SetId};
+use super::symbol::{Symbol, SymbolKind};
+use crate::carry::Carrier;
+
+impl Carrier<'_> {
+    /// The copy of one set whose rests have been carried over.
+    pub(crate) fn carry_set(&mut self, id: SetId) -> SetId {
+        let (from, to) = (self.from, self.to);
+        let mut items = Items::new();
+        for &(symbol, rest) in from.sets().items(id) {
+            let symbol = match symbol.kind() {
+                SymbolKind::Terminal(state) => {
+                    Symbol::terminal(to.terminals().carry(from.terminals(), state, &mut self.terminals))
+                }
+                _ => symbol,
+            };
+            items.push((symbol, self.sets[&rest]));
+        }
+        to.intern_items(items, from.sets().ends(id), from.sets().is_unknown(id))
+    }
+}

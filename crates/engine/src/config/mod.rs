@@ -1,0 +1,24 @@
+//! Configurations: where a parse stands, as one number.
+//!
+//! A parse stands in a terminal, and behind the terminal lies a stack of frames: what to go on with when it ends. An
+//! ambiguous grammar is in several places at once, so a configuration is a *set* of stacks. The set is kept as its
+//! smallest automaton read from the top: a sorted list of `(symbol, set of the rests)` in which each symbol occurs
+//! once. That form is unique, so hash-consing it makes equal configurations equal numbers, alternatives with the same
+//! rest share it, and the number of stacks may be exponential while the form stays small.
+//!
+//! - [`symbol`]: what stands on a stack.
+//! - [`sets`]: the hash-consed sets, their union.
+//! - [`close`]: what follows from ending a terminal without reading anything: pops, jumps and calls.
+//! - [`step`]: reading a byte or a token.
+//! - [`truncate`]: the top of a configuration, for masks.
+//! - [`copy`]: the same configuration in another generation.
+
+mod close;
+mod copy;
+mod sets;
+mod step;
+mod symbol;
+mod truncate;
+
+pub(crate) use sets::{MaskSlot, SetId, Sets};
+pub(crate) use symbol::{Symbol, SymbolKind};

@@ -1,0 +1,295 @@
+//! Hash-consed sets of stacks.
+//!
+//! Invariants:
+//!
+//! 1. The items of a set are sorted by symbol and no symbol occurs twice.
+//! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or an unknown rest.
+//! 3. A configuration is a set whose items are terminals and tokens; below the top there are only frames.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use super::symbol::Symbol;
+use crate::interner::Interner;
+use crate::mask::Mask;
+
+/// The number of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SetId(pub(crate) u32);
+
+impl SetId {
+    /// No stack at all: a parse that failed.
+    pub(crate) const DEAD: Self = SetId(0);
+    /// The empty stack alone: the bottom.
+    pub(crate) const BOTTOM: Self = SetId(1);
+    /// A rest that was cut off.
+    pub(crate) const UNKNOWN: Self = SetId(2);
+}
+
+pub(crate) type Item = (Symbol, SetId);
+pub(super) type Items = SmallVec<[Item; 4]>;
+
+/// A set, while it is being made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct SetDraft {
+    /// Sorted, each symbol once.
+    pub(super) items: Items,
+    pub(super) ends: bool,
+    pub(super) unknown: bool,
+}
+
+/// What is remembered of a set that was read from.
+#[derive(Default)]
+pub(crate) struct Links {
+    /// The first few steps: a byte in bits 32 to 39, the set below, and bit 40 set.
+    few: [AtomicU64; 3],
+    /// All steps, once there are more than a few. 0 is unknown; otherwise the set's number plus one.
+    all: OnceLock<Box<[AtomicU32; 256]>>,
+    mask: AtomicPtr<Mask>,
+    /// The mask of a truncated set could not be decided.
+    too_shallow: std::sync::atomic::AtomicBool,
+}
+
+/// A set.
+pub(crate) struct Set {
+    items: Box<[Item]>,
+    ends: bool,
+    unknown: bool,
+    /// The configuration after the top frames have been popped, plus one; 0 is unknown.
+    after: AtomicU32,
+    links: OnceLock<Box<Links>>,
+}
+
+/// What is known of a set's mask.
+pub(crate) enum MaskSlot<'a> {
+    /// Nothing yet.
+    Unknown,
+    /// More of the stack is needed to tell.
+    TooShallow,
+    /// This.
+    Known(&'a Mask),
+}
+
+/// All sets of a generation.
+pub(crate) struct Sets {
+    sets: Interner<Set>,
+    unions: [Mutex<HashMap<(SetId, SetId), SetId>>; 16],
+    masks: boxcar::Vec<Box<Mask>>,
+    /// What masks and full step tables take, in bytes.
+    link_bytes: AtomicUsize,
+}
+
+impl Sets {
+    pub(crate) fn new() -> Self {
+        let sets = Sets {
+            sets: Interner::new(),
+            unions: std::array::from_fn(|_| Mutex::default()),
+            masks: boxcar::Vec::new(),
+            link_bytes: AtomicUsize::new(0),
+        };
+        sets.intern(SetDraft::default());
+        sets.intern(SetDraft { ends: true, ..SetDraft::default() });
+        sets.intern(SetDraft { unknown: true, ..SetDraft::default() });
+        sets
+    }
+
+    pub(super) fn intern(&self, draft: SetDraft) -> SetId {
+        debug_assert!(draft.items.is_sorted_by(|a, b| a.0 < b.0));
+        let (id, _) = self.sets.intern(
+            &draft,
+            |set| *set.items == *draft.items && set.ends == draft.ends && set.unknown == draft.unknown,
+            || Set {
+                items: draft.items.as_slice().into(),
+                ends: draft.ends,
+                unknown: draft.unknown,
+                after: AtomicU32::new(0),
+                links: OnceLock::new(),
+            },
+        );
+        SetId(id)
+    }
+
+    /// How many sets there are.
+    pub(crate) fn len(&self) -> usize {
+        self.sets.len()
+    }
+
+    fn get(&self, id: SetId) -> &Set {
+        self.sets.get(id.0)
+    }
+
+    /// The symbols on top, with what lies under each.
+    pub(crate) fn items(&self, id: SetId) -> &[Item] {
+        &self.get(id).items
+    }
+
+    /// Whether the empty stack is in the set: for a configuration, whether the text is complete.
+    pub(crate) fn ends(&self, id: SetId) -> bool {
+        self.get(id).ends
+    }
+
+    /// Whether some of the set was cut off.
+    pub(crate) fn is_unknown(&self, id: SetId) -> bool {
+        self.get(id).unknown
+    }
+
+    /// The set of one symbol on `rest`.
+    pub(super) fn push(&self, symbol: Symbol, rest: SetId) -> SetId {
+        self.intern(SetDraft { items: SmallVec::from_slice(&[(symbol, rest)]), ends: false, unknown: false })
+    }
+
+    /// The configuration after popping, if it is known.
+    pub(super) fn known_after(&self, id: SetId) -> Option<SetId> {
+        self.get(id).after.load(Ordering::Acquire).checked_sub(1).map(SetId)
+    }
+
+    pub(super) fn remember_after(&self, id: SetId, after: SetId) {
+        self.get(id).after.store(after.0 + 1, Ordering::Release);
+    }
+
+    fn links(&self, id: SetId) -> &Links {
+        self.get(id).links.get_or_init(Box::default)
+    }
+
+    /// The set after `byte`, if it is known.
+    #[inline]
+    pub(crate) fn known_step(&self, id: SetId, byte: u8) -> Option<SetId> {
+        let links = self.get(id).links.get()?;
+        if let Some(all) = links.all.get() {
+            return all[usize::from(byte)].load(Ordering::Acquire).checked_sub(1).map(SetId);
+        }
+        let wanted = 1 << 8 | u64::from(byte);
+        let found = links.few.iter().map(|slot| slot.load(Ordering::Acquire)).find(|slot| slot >> 32 == wanted)?;
+        Some(SetId(found as u32))
+    }
+
+    pub(super) fn remember_step(&self, id: SetId, byte: u8, target: SetId) {
+        let links = self.links(id);
+        let packed = (1 << 8 | u64::from(byte)) << 32 | u64::from(target.0);
+        if links.all.get().is_none() {
+            for slot in &links.few {
+                let free = slot.compare_exchange(0, packed, Ordering::AcqRel, Ordering::Acquire);
+                if free.is_ok() || free == Err(packed) {
+                    return;
+                }
+            }
+        }
+        let all = links.all.get_or_init(|| {
+            self.link_bytes.fetch_add(size_of::<[AtomicU32; 256]>(), Ordering::Relaxed);
+            let all = Box::new([const { AtomicU32::new(0) }; 256]);
+            for slot in &links.few {
+                let slot = slot.load(Ordering::Acquire);
+                all[(slot >> 32) as usize & 255].store(slot as u32 + 1, Ordering::Relaxed);
+            }
+            all
+        });
+        all[usize::from(byte)].store(target.0 + 1, Ordering::Release);
+    }
+
+    /// What is known of the mask of `id`.
+    #[inline]
+    #[expect(unsafe_code, reason = "masks are read without a lock or a reference count")]
+    pub(crate) fn mask(&self, id: SetId) -> MaskSlot<'_> {
+        let Some(links) = self.get(id).links.get() else { return MaskSlot::Unknown };
+        let mask = links.mask.load(Ordering::Acquire);
+        if !mask.is_null() {
+            // SAFETY: the pointer was stored by `remember_mask`, and points to a mask that `self.masks` owns in a
+            // box. Boxes are only ever appended there and live as long as `self`, whose lifetime the result has.
+            return MaskSlot::Known(unsafe { &*mask });
+        }
+        if links.too_shallow.load(Ordering::Acquire) { MaskSlot::TooShallow } else { MaskSlot::Unknown }
+    }
+
+    /// How many masks are kept.
+    pub(crate) fn mask_count(&self) -> usize {
+        self.masks.count()
+    }
+
+    /// Keeps `mask` for `id`, and gives the kept one.
+    pub(crate) fn keep_mask(&self, id: SetId, mask: Mask) -> &Mask {
+        self.link_bytes.fetch_add(mask.memory_bytes(), Ordering::Relaxed);
+        let at = self.masks.push(Box::new(mask));
+        let mask: &Mask = &self.masks[at];
+        self.remember_mask(id, mask);
+        mask
+    }
+
+    /// Lets `id` have a mask that is kept for another set.
+    pub(crate) fn remember_mask<'s>(&'s self, id: SetId, mask: &'s Mask) {
+        self.links(id).mask.store(std::ptr::from_ref(mask).cast_mut(), Ordering::Release);
+    }
+
+    /// Notes that the mask of `id` cannot be told without more of the stack.
+    pub(crate) fn remember_too_shallow(&self, id: SetId) {
+        self.links(id).too_shallow.store(true, Ordering::Release);
+    }
+
+    /// The memory that the sets take, roughly: counted from their numbers.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        const A_SET: usize = 160;
+        self.len() * A_SET + self.link_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The stacks that are in either set.
+    pub(super) fn union(&self, a: SetId, b: SetId) -> SetId {
+        if let Some(simple) = simple_union(a, b) {
+            return simple;
+        }
+        let mut stack = vec![(a, b)];
+        while let Some(&(a, b)) = stack.last() {
+            let waiting = stack.len();
+            let mut draft = SetDraft {
+                items: Items::new(),
+                ends: self.ends(a) || self.ends(b),
+                unknown: self.is_unknown(a) || self.is_unknown(b),
+            };
+            for (symbol, left, right) in zip_sorted(self.items(a), self.items(b)) {
+                match self.known_union(left, right) {
+                    Some(rest) => draft.items.push((symbol, rest)),
+                    None => stack.push((left, right)),
+                }
+            }
+            if stack.len() == waiting {
+                let union = self.intern(draft);
+                self.union_shard(a, b).lock().insert((a, b), union);
+                stack.pop();
+            }
+        }
+        self.known_union(a, b).unwrap_or(SetId::DEAD)
+    }
+
+    fn known_union(&self, a: SetId, b: SetId) -> Option<SetId> {
+        simple_union(a, b).or_else(|| self.union_shard(a, b).lock().get(&(a, b)).copied())
+    }
+
+    fn union_shard(&self, a: SetId, b: SetId) -> &Mutex<HashMap<(SetId, SetId), SetId>> {
+        &self.unions[(a.0 ^ b.0.rotate_left(3)) as usize % self.unions.len()]
+    }
+}
+
+fn simple_union(a: SetId, b: SetId) -> Option<SetId> {
+    match (a, b) {
+        _ if a == b => Some(a),
+        (SetId::DEAD, other) | (other, SetId::DEAD) => Some(other),
+        _ => None,
+    }
+}
+
+/// The symbols of two sorted lists, with the rests of each; a missing one is `DEAD`.
+fn zip_sorted<'a>(a: &'a [Item], b: &'a [Item]) -> impl Iterator<Item = (Symbol, SetId, SetId)> + 'a {
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    std::iter::from_fn(move || {
+        let symbol = match (a.peek(), b.peek()) {
+            (Some(left), Some(right)) => left.0.min(right.0),
+            (Some(item), None) | (None, Some(item)) => item.0,
+            (None, None) => return None,
+        };
+        let left = a.next_if(|item| item.0 == symbol).map_or(SetId::DEAD, |item| item.1);
+        let right = b.next_if(|item| item.0 == symbol).map_or(SetId::DEAD, |item| item.1);
+        Some((symbol, left, right))
+    })
+}

@@ -1,0 +1,94 @@
+//! Reading: a byte, a token, the end of a terminal.
+
+use super::close::Closer;
+use super::sets::SetId;
+use super::symbol::{Symbol, SymbolKind};
+use crate::generation::Generation;
+use crate::terminal::TerminalId;
+use crate::vocab::TokenId;
+
+impl Generation {
+    /// The configuration before anything was read.
+    pub(crate) fn compute_start(&self) -> SetId {
+        let mut closer = Closer::new(self);
+        closer.start();
+        closer.finish()
+    }
+
+    /// The configuration after `byte`; [`SetId::DEAD`] where it does not fit.
+    #[inline]
+    pub(crate) fn step(&self, config: SetId, byte: u8) -> SetId {
+        match self.sets().known_step(config, byte) {
+            Some(next) => next,
+            None => self.compute_step(config, byte),
+        }
+    }
+
+    #[cold]
+    fn compute_step(&self, config: SetId, byte: u8) -> SetId {
+        let sets = self.sets();
+        let mut closer = Closer::new(self);
+        for &(symbol, rest) in sets.items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+            let next = self.terminals().next(state, byte);
+            if next == TerminalId::NEVER {
+                continue;
+            }
+            if next != TerminalId::EMPTY {
+                closer.add(Symbol::terminal(next), rest);
+            }
+            if self.terminals().is_nullable(next) {
+                closer.pop(rest);
+            }
+        }
+        let next = closer.finish();
+        sets.remember_step(config, byte, next);
+        next
+    }
+
+    /// The configuration after `bytes`.
+    pub(crate) fn step_bytes(&self, config: SetId, bytes: &[u8]) -> SetId {
+        let mut at = config;
+        for &byte in bytes {
+            at = self.step(at, byte);
+            if at == SetId::DEAD {
+                break;
+            }
+        }
+        at
+    }
+
+    /// The configuration after `token` was read as a whole, by the token sets of the grammar.
+    pub(crate) fn step_token_edges(&self, config: SetId, token: TokenId) -> SetId {
+        let mut closer = None;
+        for &(symbol, rest) in self.sets().items(config) {
+            if let SymbolKind::Token(set) = symbol.kind()
+                && self.machine().token_sets[set as usize].contains(token.0)
+            {
+                closer.get_or_insert_with(|| Closer::new(self)).pop(rest);
+            }
+        }
+        closer.map_or(SetId::DEAD, Closer::finish)
+    }
+
+    /// The configuration after `token`, by its bytes or as a whole.
+    pub(crate) fn step_token(&self, config: SetId, token: TokenId, bytes: &[u8]) -> SetId {
+        let by_bytes = if bytes.is_empty() { SetId::DEAD } else { self.step_bytes(config, bytes) };
+        if !self.has_token_edges() {
+            return by_bytes;
+        }
+        self.sets().union(by_bytes, self.step_token_edges(config, token))
+    }
+
+    /// The configuration after the terminal on top of `rest` has ended.
+    pub(crate) fn after(&self, rest: SetId) -> SetId {
+        if let Some(after) = self.sets().known_after(rest) {
+            return after;
+        }
+        let mut closer = Closer::new(self);
+        closer.pop(rest);
+        let after = closer.finish();
+        self.sets().remember_after(rest, after);
+        after
+    }
+}

@@ -1,0 +1,145 @@
+//! A generation: all tables of a compiled grammar between two times that they were dropped.
+//!
+//! Everything in it is appended and never moved or changed, so it is read without locks by all matchers of the
+//! grammar, and numbers stay valid as long as somebody holds it. When it has grown beyond its limit the grammar
+//! starts a new one, and each matcher carries what it still needs over to it (see [`crate::carry`]).
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use tokenstile_grammar::ir::ExprId;
+use tokenstile_grammar::machine::Machine;
+
+use crate::config::{SetId, Sets};
+use crate::limits::PROCESS;
+use crate::mask::{Mask, SubtreeTables};
+use crate::terminal::{Arena, TerminalId};
+use crate::vocab::TokenTable;
+
+/// The tables of a compiled grammar.
+pub(crate) struct Generation {
+    machine: Arc<Machine>,
+    tokens: Arc<TokenTable>,
+    terminals: Arena,
+    sets: Sets,
+    subtree_tables: SubtreeTables,
+    /// The state that each terminal starts with, by expression; 0 is unknown.
+    entry_states: Box<[AtomicU32]>,
+    start: OnceLock<SetId>,
+    /// What was last added to the account of the process.
+    accounted: AtomicUsize,
+    retired: AtomicBool,
+}
+
+/// How much a generation grows between two entries in the account of the process.
+const ACCOUNT_STEP: usize = 64 << 10;
+
+impl Generation {
+    pub(crate) fn new(machine: Arc<Machine>, tokens: Arc<TokenTable>) -> Self {
+        let entry_states = machine.exprs.iter().map(|_| AtomicU32::new(0)).collect();
+        Generation {
+            terminals: Arena::new(tokens.max_token_bytes()),
+            sets: Sets::new(),
+            subtree_tables: SubtreeTables::default(),
+            machine,
+            tokens,
+            entry_states,
+            start: OnceLock::new(),
+            accounted: AtomicUsize::new(0),
+            retired: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    pub(crate) fn tokens(&self) -> &TokenTable {
+        &self.tokens
+    }
+
+    pub(crate) fn terminals(&self) -> &Arena {
+        &self.terminals
+    }
+
+    pub(crate) fn sets(&self) -> &Sets {
+        &self.sets
+    }
+
+    pub(crate) fn subtree_tables(&self) -> &SubtreeTables {
+        &self.subtree_tables
+    }
+
+    /// The words of a row of bits.
+    pub(crate) fn words(&self) -> usize {
+        self.tokens.len().div_ceil(32)
+    }
+
+    pub(crate) fn longest_token(&self) -> u32 {
+        self.tokens.max_token_bytes() as u32
+    }
+
+    pub(crate) fn has_token_edges(&self) -> bool {
+        !self.machine.token_sets.is_empty()
+    }
+
+    /// The state that a terminal starts with.
+    pub(crate) fn terminal(&self, expr: ExprId) -> TerminalId {
+        let slot = &self.entry_states[expr.index()];
+        match slot.load(Ordering::Acquire) {
+            0 => {
+                let state = self.terminals.from_expr(&self.machine, expr);
+                slot.store(state.0, Ordering::Release);
+                state
+            }
+            state => TerminalId(state),
+        }
+    }
+
+    /// The configuration before anything was read.
+    pub(crate) fn start(&self) -> SetId {
+        *self.start.get_or_init(|| self.compute_start())
+    }
+
+    /// Keeps a mask for a set.
+    pub(crate) fn keep_mask(&self, set: SetId, mask: Mask) -> &Mask {
+        self.sets.keep_mask(set, mask)
+    }
+
+    /// The memory that it takes, roughly.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let tables = self.subtree_tables.memory_bytes() + self.entry_states.len() * 4;
+        self.sets.memory_bytes() + self.terminals.memory_bytes() + tables
+    }
+
+    /// Whether it has grown beyond `limit`, or the process as a whole beyond its own.
+    pub(crate) fn is_full(&self, limit: usize) -> bool {
+        let bytes = self.memory_bytes();
+        let accounted = self.accounted.load(Ordering::Relaxed);
+        if bytes > accounted + ACCOUNT_STEP {
+            let before = self.accounted.swap(bytes, Ordering::Relaxed);
+            PROCESS.remove(before);
+            PROCESS.add(bytes);
+        }
+        bytes > limit || (PROCESS.is_over() && bytes > MIN_BYTES_UNDER_PRESSURE)
+    }
+
+    /// Marks it as replaced.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+    }
+
+    /// Whether a newer one has replaced it.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+}
+
+/// A generation that is smaller than this is left alone when the process is over its limit.
+const MIN_BYTES_UNDER_PRESSURE: usize = 1 << 20;
+
+impl Drop for Generation {
+    fn drop(&mut self) {
+        PROCESS.remove(self.accounted.load(Ordering::Relaxed));
+    }
+}

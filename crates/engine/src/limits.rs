@@ -1,0 +1,53 @@
+//! Limits on what masks may cost in memory.
+//!
+//! A grammar's tables are a cache: when they are full they are dropped and filled again by what is needed, as RE2 does
+//! with its lazy automata. So a limit never makes a matcher fail, it only makes it slower.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Limits of one compiled grammar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineLimits {
+    /// What the tables of the grammar may take, in bytes, before they are dropped.
+    pub cache_bytes: usize,
+}
+
+impl Default for EngineLimits {
+    fn default() -> Self {
+        EngineLimits { cache_bytes: 128 << 20 }
+    }
+}
+
+/// What the tables of all grammars in the process take, and what they may.
+pub(crate) struct ProcessAccount {
+    used: AtomicUsize,
+    limit: AtomicUsize,
+}
+
+/// The account of the process.
+pub(crate) static PROCESS: ProcessAccount =
+    ProcessAccount { used: AtomicUsize::new(0), limit: AtomicUsize::new(2 << 30) };
+
+impl ProcessAccount {
+    pub(crate) fn add(&self, bytes: usize) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn remove(&self, bytes: usize) {
+        self.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.limit.load(Ordering::Relaxed)
+    }
+}
+
+/// What the tables of all grammars together may take before each drops its own; 2 GiB unless set.
+pub fn set_process_cache_bytes(limit: usize) {
+    PROCESS.limit.store(limit, Ordering::Relaxed);
+}
+
+/// The limit of [`set_process_cache_bytes`], and what is in use.
+pub fn process_cache_bytes() -> (usize, usize) {
+    (PROCESS.limit.load(Ordering::Relaxed), PROCESS.used.load(Ordering::Relaxed))
+}

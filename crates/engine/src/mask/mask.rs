@@ -1,0 +1,94 @@
+//! A mask as it is kept: a shared base, and the tokens beyond it.
+//!
+//! Most masks are either a handful of tokens, or the tokens that stay in a terminal, which many masks have in common,
+//! and a few hundred more. So a mask costs its few hundred numbers, and a full row of bits only where it has to.
+
+use std::sync::Arc;
+
+/// A set of tokens.
+#[derive(Clone, Debug)]
+pub(crate) struct Mask {
+    base: Option<Arc<[u32]>>,
+    /// Tokens that are not in the base.
+    extra: Box<[u32]>,
+    count: u32,
+}
+
+/// Sets the bit of `token`.
+#[inline]
+pub(crate) fn set_bit(row: &mut [u32], token: u32) {
+    row[token as usize / 32] |= 1 << (token % 32);
+}
+
+fn has_bit(row: &[u32], token: u32) -> bool {
+    row[token as usize / 32] >> (token % 32) & 1 == 1
+}
+
+impl Mask {
+    /// A mask of `words` words from the rows of bits in `bases` and the single tokens in `extra`.
+    pub(crate) fn new(words: usize, bases: &[&Arc<[u32]>], mut extra: Vec<u32>) -> Self {
+        let mut base = match bases {
+            [] => None,
+            [one] => Some(Arc::clone(one)),
+            [first, rest @ ..] => {
+                let mut row: Vec<u32> = first.to_vec();
+                for other in rest {
+                    row.iter_mut().zip(other.iter()).for_each(|(word, other)| *word |= other);
+                }
+                Some(row.into())
+            }
+        };
+        // So many that sorting them, or keeping them as numbers, would cost more than a row does.
+        if extra.len() > words / 4 {
+            let mut row = base.map_or_else(|| vec![0; words], |base| base.to_vec());
+            extra.iter().for_each(|&token| set_bit(&mut row, token));
+            base = Some(row.into());
+            extra.clear();
+        }
+        if let Some(base) = &base {
+            extra.retain(|&token| !has_bit(base, token));
+        }
+        extra.sort_unstable();
+        extra.dedup();
+        let count = base.iter().flat_map(|base| base.iter()).map(|word| word.count_ones()).sum::<u32>();
+        Mask { base, count: count + extra.len() as u32, extra: extra.into() }
+    }
+
+    /// Writes the mask over `row`.
+    #[inline]
+    pub(crate) fn fill(&self, row: &mut [u32]) {
+        match &self.base {
+            Some(base) => row.copy_from_slice(base),
+            None => row.fill(0),
+        }
+        for &token in &self.extra {
+            set_bit(row, token);
+        }
+    }
+
+    /// How many tokens are in the mask.
+    pub(crate) fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether `token` is in the mask.
+    pub(crate) fn contains(&self, token: u32) -> bool {
+        self.base.as_ref().is_some_and(|base| has_bit(base, token)) || self.extra.binary_search(&token).is_ok()
+    }
+
+    /// The row of bits that other masks may share.
+    pub(crate) fn base(&self) -> Option<&Arc<[u32]>> {
+        self.base.as_ref()
+    }
+
+    /// The tokens beyond the base.
+    pub(crate) fn extra(&self) -> &[u32] {
+        &self.extra
+    }
+
+    /// The memory that is this mask's own.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let base = self.base.as_ref().filter(|base| Arc::strong_count(base) == 1).map_or(0, |base| base.len() * 4);
+        size_of::<Self>() + self.extra.len() * 4 + base
+    }
+}

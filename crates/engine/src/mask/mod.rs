@@ -1,0 +1,21 @@
+//! Masks: which tokens keep the text completable.
+//!
+//! A token either ends inside the terminal that is being read, or leaves it. Whether it ends inside depends on the
+//! terminal's state alone, so that part is a table for each state and vocabulary, shared by all grammars
+//! ([`table`]). What leaves is walked on from where the terminal ended ([`walk`]): that depends on the stack, but
+//! only on its top, so the result is kept for the top alone ([`compute`]).
+//!
+//! - [`mask`]: a mask as it is kept.
+//! - [`plain`]: which kinds of characters a state takes without end.
+//! - [`shared`]: the tables that grammars of one vocabulary share.
+
+mod compute;
+mod mask;
+mod plain;
+mod shared;
+mod table;
+mod walk;
+
+pub(crate) use mask::{Mask, set_bit};
+pub(crate) use shared::{SharedTables, SubtreeTables};
+pub(crate) use table::TerminalTable;

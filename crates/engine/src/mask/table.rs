@@ -1,0 +1,179 @@
+//! The token table of a terminal's state: which tokens end inside the terminal, and where the others leave it.
+//!
+//! A token that ends inside, or exactly at an end of the terminal, fits whatever the stack is, because every stack
+//! can be completed. A token that passes an end with bytes left has to be walked on: its bytes after that end are a
+//! subtree of the trie, and such subtrees are what the table keeps.
+//!
+//! A table is for a subtree: that of the root where a token starts in the state, and a smaller one where the first
+//! bytes of a token were taken by something else, such as the space before a word.
+
+use std::sync::{Arc, OnceLock};
+
+use super::mask::Mask;
+use super::plain::plain_kinds;
+use super::walk::{WalkStack, walk_terminal};
+use crate::terminal::{Arena, TerminalId};
+use crate::vocab::TokenTable;
+use crate::vocab::slices::{Kinds, Slice};
+use crate::vocab::trie::{NodeIndex, Trie};
+
+/// With up to this many places to leave, they are kept as they are.
+const FEW: usize = 32;
+
+/// A subtree with more tokens than this is walked once for each state, and the result kept.
+pub(super) const WORTH_A_TABLE: usize = 48;
+
+/// What a state does with each token of a subtree.
+pub(crate) struct TerminalTable {
+    /// The tokens that end inside.
+    pub(crate) stay: Mask,
+    pub(crate) exits: Exits,
+    /// The slice whose trie the exits are in, if it is not the trie that the table was made for.
+    slice: Option<Arc<Slice>>,
+}
+
+/// Where tokens leave the terminal.
+pub(crate) enum Exits {
+    /// The nodes of the trie at which the terminal may end.
+    Few(Box<[NodeIndex]>),
+    /// The children of such nodes, by their byte.
+    ByByte(ByByte),
+}
+
+/// The ways on after an end, by the next byte.
+pub(crate) struct ByByte {
+    /// The place of each byte's exits in `exits` plus one, or 0.
+    index: Box<[u16; 256]>,
+    exits: Box<[ByteExits]>,
+}
+
+/// The ways on for one byte: nodes whose way in is that byte.
+pub(crate) struct ByteExits {
+    /// Nodes with much under them, each walked by itself.
+    pub(crate) large: Box<[NodeIndex]>,
+    small: Box<[NodeIndex]>,
+    /// The small ones as one, made when first walked.
+    merged: OnceLock<Trie>,
+}
+
+impl ByByte {
+    /// The ways on after `byte`, if there are any.
+    pub(crate) fn get(&self, byte: u8) -> Option<&ByteExits> {
+        let place = usize::from(self.index[usize::from(byte)]).checked_sub(1)?;
+        Some(&self.exits[place])
+    }
+}
+
+impl ByteExits {
+    /// The trie of what follows in the small nodes, all as one.
+    pub(crate) fn merged(&self, trie: &Trie) -> Option<&Trie> {
+        (!self.small.is_empty()).then(|| self.merged.get_or_init(|| trie.merged(&self.small)))
+    }
+}
+
+impl TerminalTable {
+    /// The table of `state` for all tokens.
+    pub(crate) fn build(arena: &Arena, state: TerminalId, tokens: &TokenTable) -> Self {
+        let index = tokens.index();
+        let slice = match plain_kinds(arena, state) {
+            Kinds(0) => None,
+            kinds => index.slice(kinds, tokens),
+        };
+        let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
+        let (stay, exits) = walk(arena, state, trie, Trie::ROOT);
+        let words = tokens.len().div_ceil(32);
+        let bases: Vec<&Arc<[u32]>> = slice.iter().map(|slice| &slice.mask).collect();
+        TerminalTable { stay: Mask::new(words, &bases, stay), exits, slice }
+    }
+
+    /// The table of `state` for the tokens under `root`.
+    pub(crate) fn build_under(arena: &Arena, state: TerminalId, tokens: &TokenTable, trie: &Trie, root: NodeIndex) -> Self {
+        let (stay, exits) = walk(arena, state, trie, root);
+        TerminalTable { stay: Mask::new(tokens.len().div_ceil(32), &[], stay), exits, slice: None }
+    }
+
+    /// The trie that the exits are in, where `trie` is the one that the table was made for.
+    pub(crate) fn exit_trie<'t>(&'t self, trie: &'t Trie) -> &'t Trie {
+        self.slice.as_ref().map_or(trie, |slice| &slice.rest)
+    }
+
+    /// The memory that the table takes; merged tries are counted as they will be.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        const A_CHILD: usize = 24;
+        let exits = match &self.exits {
+            Exits::Few(ends) => size_of_val(&**ends),
+            Exits::ByByte(by_byte) => {
+                by_byte.exits.iter().map(|exit| 64 + exit.large.len() * 4 + exit.small.len() * A_CHILD).sum::<usize>() + 512
+            }
+        };
+        size_of::<Self>() + self.stay.memory_bytes() + exits
+    }
+}
+
+fn walk(arena: &Arena, state: TerminalId, trie: &Trie, root: NodeIndex) -> (Vec<u32>, Exits) {
+    let mut stay = Vec::new();
+    let mut staying_nodes = Vec::new();
+    let mut ends = Vec::new();
+    let mut on_tokens = |node: NodeIndex, tokens: &[u32]| {
+        stay.extend_from_slice(tokens);
+        staying_nodes.push(node);
+    };
+    walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut |node| ends.push(node));
+    let exits = if ends.len() <= FEW { Exits::Few(ends.into()) } else { by_byte(trie, root, &ends, &staying_nodes) };
+    (stay, exits)
+}
+
+/// The children of `ends` under which there are tokens that do not stay anyway, by byte.
+fn by_byte(trie: &Trie, root: NodeIndex, ends: &[NodeIndex], staying_nodes: &[NodeIndex]) -> Exits {
+    let leaving = Leaving::new(trie, root, staying_nodes);
+    let mut lists: Vec<Vec<NodeIndex>> = vec![Vec::new(); 256];
+    for &end in ends.iter().filter(|&&end| leaving.any_under(trie, end)) {
+        for child in trie.children(end).filter(|&child| leaving.any_under(trie, child)) {
+            lists[usize::from(trie.byte(child))].push(child);
+        }
+    }
+    let mut index = Box::new([0; 256]);
+    let mut exits = Vec::new();
+    for (byte, children) in lists.into_iter().enumerate().filter(|(_, children)| !children.is_empty()) {
+        let (large, small): (Vec<_>, Vec<_>) =
+            children.into_iter().partition(|&child| trie.token_range(child).len() > WORTH_A_TABLE);
+        exits.push(ByteExits { large: large.into(), small: small.into(), merged: OnceLock::new() });
+        index[byte] = exits.len() as u16;
+    }
+    Exits::ByByte(ByByte { index, exits: exits.into() })
+}
+
+/// Which tokens of a subtree leave the terminal.
+struct Leaving {
+    first: usize,
+    /// How many tokens leave before each place; `None` if so few stay that it makes no difference.
+    before: Option<Vec<u32>>,
+}
+
+impl Leaving {
+    /// With fewer staying nodes than this, it is not worth telling who leaves.
+    const MANY: usize = 512;
+
+    fn new(trie: &Trie, root: NodeIndex, staying_nodes: &[NodeIndex]) -> Self {
+        let all = trie.token_range(root);
+        if staying_nodes.len() < Self::MANY {
+            return Leaving { first: all.start, before: None };
+        }
+        let mut before = vec![1u32; all.len() + 1];
+        for &node in staying_nodes {
+            let first = trie.token_range(node).start - all.start;
+            before[first..first + trie.tokens_of(node).len()].fill(0);
+        }
+        // From marks to sums.
+        let mut count = 0;
+        for place in &mut before {
+            count += std::mem::replace(place, count);
+        }
+        Leaving { first: all.start, before: Some(before) }
+    }
+
+    fn any_under(&self, trie: &Trie, node: NodeIndex) -> bool {
+        let range = trie.token_range(node);
+        self.before.as_ref().is_none_or(|before| before[range.end - self.first] > before[range.start - self.first])
+    }
+}

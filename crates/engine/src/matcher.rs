@@ -1,0 +1,388 @@
+//! A matcher: one text in the making.
+//!
+//! It is a list of configuration numbers, one after each token. So rolling back is shortening the list, a fork copies
+//! it, and two matchers in the same place have the same number.
+//!
+//! Stop tokens: one that comes when the text is complete ends the matcher. Before that, a stop token is allowed in
+//! two cases: the grammar names it as a token, or its bytes complete the text. Elsewhere it is not text: an engine
+//! that samples it stops, and the text would be cut off.
+
+use std::fmt;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::carry::Carrier;
+use crate::compiled::CompiledGrammar;
+use crate::config::{SetId, SymbolKind};
+use crate::generation::Generation;
+use crate::mask::set_bit;
+use crate::oracle::Oracle;
+use crate::vocab::TokenId;
+
+/// What a matcher is told when it is made.
+#[derive(Clone, Debug, Default)]
+pub struct MatcherOptions {
+    /// The tokens that end the text; those of the vocabulary where not given.
+    pub stop_tokens: Option<Vec<u32>>,
+    /// A complete text counts as terminated, and stop tokens are not accepted.
+    pub terminate_without_stop_token: bool,
+    /// The temperature where no rule gives one.
+    pub default_temperature: Option<f32>,
+}
+
+/// More steps were to be taken back than had been made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cannot roll back {asked} tokens: only {made} were accepted")]
+pub struct RollbackError {
+    /// How many were to be taken back.
+    pub asked: usize,
+    /// How many there are.
+    pub made: usize,
+}
+
+/// One step of the history.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    config: SetId,
+    stopped: bool,
+}
+
+/// A piece of the text, for captures.
+#[derive(Clone, Debug)]
+enum Piece {
+    Token(TokenId),
+    Bytes(Arc<[u8]>),
+    Stop,
+}
+
+/// The longest forced text that is looked for, in bytes.
+const MAX_JUMP: usize = 1 << 16;
+
+/// One text in the making.
+#[derive(Clone)]
+pub struct Matcher {
+    compiled: Arc<CompiledGrammar>,
+    generation: Arc<Generation>,
+    /// The configuration after each step, the start first.
+    history: Vec<Step>,
+    /// The text of each step; kept only if the grammar captures something.
+    pieces: Vec<Piece>,
+    captures: bool,
+    stop_tokens: SmallVec<[u32; 4]>,
+    terminate_without_stop_token: bool,
+    default_temperature: Option<f32>,
+}
+
+impl Matcher {
+    /// A matcher at the start of a text.
+    pub fn new(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Self {
+        let generation = compiled.current();
+        let start = Step { config: generation.start(), stopped: false };
+        let stop_tokens = match options.stop_tokens {
+            Some(tokens) => SmallVec::from_vec(tokens),
+            None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
+        };
+        let captures = compiled.grammar().rules().any(|(_, rule)| rule.options.capture.is_some());
+        Matcher {
+            compiled,
+            generation,
+            history: vec![start],
+            pieces: Vec::new(),
+            captures,
+            stop_tokens,
+            terminate_without_stop_token: options.terminate_without_stop_token,
+            default_temperature: options.default_temperature,
+        }
+    }
+
+    /// The grammar that it follows.
+    pub fn compiled(&self) -> &Arc<CompiledGrammar> {
+        &self.compiled
+    }
+
+    /// The number of bits of a mask.
+    pub fn vocab_size(&self) -> usize {
+        self.compiled.vocab().len()
+    }
+
+    /// The tokens that end the text.
+    pub fn stop_token_ids(&self) -> &[u32] {
+        &self.stop_tokens
+    }
+
+    /// How many steps can be taken back.
+    pub fn history_len(&self) -> usize {
+        self.history.len() - 1
+    }
+
+    fn last(&self) -> Step {
+        self.history[self.history.len() - 1]
+    }
+
+    fn config(&self) -> SetId {
+        self.last().config
+    }
+
+    /// Accepts `token` if it fits; otherwise nothing changes.
+    pub fn accept_token(&mut self, token: u32) -> bool {
+        let Some(next) = self.next(self.last(), token) else { return false };
+        self.history.push(next);
+        if self.captures {
+            self.pieces.push(if next.stopped && next.config == self.history[self.history.len() - 2].config {
+                Piece::Stop
+            } else {
+                Piece::Token(TokenId(token))
+            });
+        }
+        self.tidy();
+        true
+    }
+
+    /// The step that `token` would make.
+    #[inline]
+    fn next(&self, from: Step, token: u32) -> Option<Step> {
+        if from.stopped || token as usize >= self.vocab_size() {
+            return None;
+        }
+        if self.stop_tokens.contains(&token) {
+            return self.next_by_stop_token(from.config, token);
+        }
+        let bytes = self.compiled.vocab().token_bytes(TokenId(token));
+        let config = self.generation.step_token(from.config, TokenId(token), bytes);
+        (config != SetId::DEAD).then_some(Step { config, stopped: false })
+    }
+
+    fn next_by_stop_token(&self, config: SetId, token: u32) -> Option<Step> {
+        let generation = &self.generation;
+        if generation.sets().ends(config) && !self.terminate_without_stop_token {
+            return Some(Step { config, stopped: true });
+        }
+        let as_token = generation.step_token_edges(config, TokenId(token));
+        if as_token != SetId::DEAD {
+            return Some(Step { config: as_token, stopped: generation.sets().ends(as_token) });
+        }
+        let bytes = self.compiled.vocab().token_bytes(TokenId(token));
+        let by_bytes = generation.step_bytes(config, bytes);
+        let completes = !bytes.is_empty() && by_bytes != SetId::DEAD && generation.sets().ends(by_bytes);
+        completes.then_some(Step { config: by_bytes, stopped: true })
+    }
+
+    /// Accepts `bytes` as one step if they fit; otherwise nothing changes.
+    pub fn accept_bytes(&mut self, bytes: &[u8]) -> bool {
+        if self.last().stopped {
+            return false;
+        }
+        let config = self.generation.step_bytes(self.config(), bytes);
+        if config == SetId::DEAD {
+            self.tidy();
+            return false;
+        }
+        self.history.push(Step { config, stopped: false });
+        if self.captures {
+            self.pieces.push(Piece::Bytes(bytes.into()));
+        }
+        self.tidy();
+        true
+    }
+
+    /// How many of `tokens`, from the first on, would be accepted one after the other. Nothing changes.
+    pub fn validate_tokens(&mut self, tokens: &[u32]) -> usize {
+        let mut at = self.last();
+        let mut count = 0;
+        for &token in tokens {
+            let Some(next) = self.next(at, token) else { break };
+            at = next;
+            count += 1;
+        }
+        self.tidy();
+        count
+    }
+
+    /// Writes the mask of the next token over `row`, which has a bit for each id, and says whether it excludes any.
+    ///
+    /// # Panics
+    /// If `row` does not have exactly the words that the vocabulary needs.
+    pub fn fill_mask(&mut self, row: &mut [u32]) -> bool {
+        let step = self.last();
+        if step.stopped {
+            row.fill(0);
+            return true;
+        }
+        let generation = &self.generation;
+        let mask = generation.mask(step.config);
+        mask.fill(row);
+        let mut count = mask.len();
+        for &token in &self.stop_tokens {
+            let was = mask.contains(token);
+            let may_end = generation.sets().ends(step.config) && !self.terminate_without_stop_token;
+            let is = may_end || (was && self.next_by_stop_token(step.config, token).is_some());
+            match (was, is) {
+                (false, true) => {
+                    set_bit(row, token);
+                    count += 1;
+                }
+                (true, false) => {
+                    row[token as usize / 32] &= !(1 << (token % 32));
+                    count -= 1;
+                }
+                _ => {}
+            }
+        }
+        self.tidy();
+        count != self.vocab_size()
+    }
+
+    /// Whether the text may end here.
+    pub fn is_completed(&self) -> bool {
+        self.generation.sets().ends(self.config())
+    }
+
+    /// Whether a stop token has ended the text, or, if the matcher needs none, whether it is complete.
+    pub fn is_terminated(&self) -> bool {
+        self.last().stopped || (self.terminate_without_stop_token && self.is_completed())
+    }
+
+    /// Whether a stop token has ended the text.
+    pub fn is_stopped(&self) -> bool {
+        self.last().stopped
+    }
+
+    /// Takes back the last `count` steps.
+    pub fn rollback(&mut self, count: usize) -> Result<(), RollbackError> {
+        let made = self.history_len();
+        if count > made {
+            return Err(RollbackError { asked: count, made });
+        }
+        self.history.truncate(made - count + 1);
+        self.pieces.truncate(made - count);
+        Ok(())
+    }
+
+    /// Goes back to the start.
+    pub fn reset(&mut self) {
+        self.history.truncate(1);
+        self.pieces.clear();
+    }
+
+    /// A second matcher in the same place, with the same history.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        self.clone()
+    }
+
+    /// Whether two matchers of one grammar are in the same place.
+    pub fn is_at_same_place(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.generation, &other.generation) && self.config() == other.config()
+    }
+
+    /// The bytes that must come next, whatever is sampled: up to the first choice, the end, or a token.
+    pub fn jump_forward(&mut self) -> Vec<u8> {
+        let mut forced = Vec::new();
+        let mut config = self.config();
+        if !self.last().stopped {
+            while let Some(byte) = self.generation.forced_byte(config) {
+                forced.push(byte);
+                config = self.generation.step(config, byte);
+                if forced.len() >= MAX_JUMP {
+                    break;
+                }
+            }
+        }
+        self.tidy();
+        forced
+    }
+
+    /// The temperature of the rules that are being read: of each place the innermost, and of several the highest.
+    pub fn temperature(&self) -> Option<f32> {
+        self.generation.temperature(self.config()).or(self.default_temperature)
+    }
+
+    /// The spans that rules with `capture` matched, in the order in which they ended.
+    ///
+    /// With `settled`, those of parses that are still possible, and of the spans of one name from one start the
+    /// longest; without, every span at which such a rule ended.
+    pub fn captures(&self, settled: bool) -> Vec<(String, Vec<u8>)> {
+        if !self.captures {
+            return Vec::new();
+        }
+        let Ok(oracle) = Oracle::new(self.compiled.grammar()) else { return Vec::new() };
+        let mut state = oracle.start();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Token(token) => state.advance_token(self.compiled.vocab().token_bytes(*token), token.0),
+                Piece::Bytes(bytes) => bytes.iter().for_each(|&byte| state.advance_byte(byte)),
+                Piece::Stop => {}
+            }
+        }
+        let captures = if settled { state.captures() } else { state.all_captures() };
+        captures.iter().map(|capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec())).collect()
+    }
+
+    /// Moves to newer tables if those in use are full or were replaced.
+    #[inline]
+    fn tidy(&mut self) {
+        if let Some(newer) = self.compiled.after_use(&self.generation) {
+            self.move_to(newer);
+        }
+    }
+
+    #[cold]
+    fn move_to(&mut self, newer: Arc<Generation>) {
+        let mut carrier = Carrier::new(&self.generation, &newer);
+        for step in &mut self.history {
+            step.config = carrier.carry(step.config);
+        }
+        self.generation = newer;
+    }
+}
+
+impl fmt::Debug for Matcher {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Matcher")
+            .field("accepted", &self.history_len())
+            .field("completed", &self.is_completed())
+            .field("terminated", &self.is_terminated())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Generation {
+    /// The one byte that may follow, if it is one and the text may not end.
+    fn forced_byte(&self, config: SetId) -> Option<u8> {
+        if self.sets().ends(config) {
+            return None;
+        }
+        let mut forced = None;
+        for &(symbol, _) in self.sets().items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { return None };
+            match **self.terminals().row(state) {
+                // It has ended, and only the items that come after it count.
+                [] => {}
+                [(low, high, _)] if low == high && forced.is_none_or(|byte| byte == low) => forced = Some(low),
+                _ => return None,
+            }
+        }
+        forced
+    }
+
+    fn temperature(&self, config: SetId) -> Option<f32> {
+        let mut highest: Option<f32> = None;
+        let mut seen = hashbrown::HashSet::new();
+        let mut stack = vec![config];
+        while let Some(set) = stack.pop() {
+            for &(symbol, rest) in self.sets().items(set) {
+                let own = match symbol.kind() {
+                    SymbolKind::Frame(node, _) => self.machine().node(node).temperature,
+                    _ => None,
+                };
+                match own {
+                    Some(own) => highest = Some(highest.map_or(own, |other| other.max(own))),
+                    None if seen.insert(rest) => stack.push(rest),
+                    None => {}
+                }
+            }
+        }
+        highest
+    }
+}

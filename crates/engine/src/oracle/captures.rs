@@ -1,0 +1,129 @@
+//! Captures: which spans of the text the captured rules matched.
+//!
+//! The chart holds an item for each rule that ended somewhere, so the spans are there to be read, without a tree. Two
+//! readings are offered, because a span that looked right for a while may turn out otherwise:
+//!
+//! - *all*: every span at which a captured rule ended, in the order of their ends, whatever became of it. After `abc`,
+//!   `x[capture] ::= [a-z]+` has `a`, `ab` and `abc`.
+//! - *settled*: of those, the spans that belong to a parse of the whole text so far which can still go on or is
+//!   complete; and of the spans of one name from one start, the longest. So `x` is `abc`; and with
+//!   `root ::= x "1" | y "2"`, a `2` leaves the span of `y` alone.
+//!
+//! A rule inside another ends before it and comes first. A rule that matched nothing at the very start of the text
+//! is not reported. The work is polynomial in the text, however ambiguous the grammar.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::chart::{Item, OracleState, SetId};
+use super::node::START;
+
+/// A span of the text that a captured rule matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The name that the rule gives to its spans.
+    pub name: Arc<str>,
+    /// The offset of its first byte in the text.
+    pub start: usize,
+    /// The offset behind its last byte.
+    pub end: usize,
+}
+
+impl OracleState<'_> {
+    /// Every span at which a captured rule ended, in the order of their ends.
+    pub fn all_captures(&self) -> Vec<Capture> {
+        self.captures_where(|_, _| true)
+    }
+
+    /// The spans of the parses that are still possible, the longest for each name and start, in the order of their
+    /// ends.
+    pub fn captures(&self) -> Vec<Capture> {
+        let live = self.live_ends();
+        let mut captures = self.captures_where(|set, item| live.contains(&(set, item)));
+        // The ends ascend, so the last of equal starts is the longest.
+        let mut last: FxHashMap<(Arc<str>, usize), usize> = FxHashMap::default();
+        for (at, capture) in captures.iter().enumerate() {
+            last.insert((Arc::clone(&capture.name), capture.start), at);
+        }
+        let mut at = 0;
+        captures.retain(|capture| {
+            at += 1;
+            last[&(Arc::clone(&capture.name), capture.start)] == at - 1
+        });
+        captures
+    }
+
+    /// The bytes of a span.
+    pub fn captured_bytes(&self, capture: &Capture) -> &[u8] {
+        &self.text[capture.start..capture.end]
+    }
+
+    fn captures_where(&self, keep: impl Fn(SetId, Item) -> bool) -> Vec<Capture> {
+        let mut captures = Vec::new();
+        for (id, set) in (0..).zip(&self.sets).skip(1) {
+            for &item in &set.items {
+                let name = self.nodes.capture(item.node).filter(|_| self.nodes.is_end(item.node, item.at));
+                if let Some(name) = name.filter(|_| keep(id, item)) {
+                    let start = self.sets[item.origin as usize].offset;
+                    captures.push(Capture { name: Arc::clone(name), start, end: set.offset });
+                }
+            }
+        }
+        captures
+    }
+
+    /// The items, each with its set, that lie on a parse of the whole text so far.
+    ///
+    /// It goes backwards from the last set. An item under way there is on such a parse, and so is whoever called it;
+    /// of an item that is on a parse, so are the calls that brought it to its position. Only the first kind looks at
+    /// its callers: a call inside a parse has one caller, not all that were possible where it began.
+    fn live_ends(&self) -> FxHashSet<(SetId, Item)> {
+        let last = self.sets.len() as SetId - 1;
+        let mut agenda: Vec<(SetId, Item)> =
+            self.sets[last as usize].items.iter().map(|&item| (last, item)).collect();
+        let mut under_way: FxHashSet<(SetId, Item)> = agenda.iter().copied().collect();
+        while let Some((_, item)) = agenda.pop() {
+            for caller in self.callers_before(item) {
+                if under_way.insert((item.origin, caller)) {
+                    agenda.push((item.origin, caller));
+                }
+            }
+        }
+        let mut live = under_way;
+        let mut agenda: Vec<(SetId, Item)> = live.iter().copied().collect();
+        while let Some((set, item)) = agenda.pop() {
+            for step in self.steps_into(set, item) {
+                if live.insert(step) {
+                    agenda.push(step);
+                }
+            }
+        }
+        live
+    }
+
+    /// Those who called `item`, as they were when they called it.
+    fn callers_before(&self, item: Item) -> impl Iterator<Item = Item> {
+        let callers = self.sets[item.origin as usize].callers.get(&item.node);
+        callers.into_iter().flatten().map(|&(caller, _)| caller)
+    }
+
+    /// What brought `item` to its position in `set`: the callee that ended there, and itself before that call.
+    fn steps_into(&self, set: SetId, item: Item) -> Vec<(SetId, Item)> {
+        let mut steps = Vec::new();
+        if item.at == START && !self.nodes.is_repeat(item.node) {
+            return steps;
+        }
+        for (callee, before) in self.nodes.calls_into(item.node, item.at) {
+            for &ended in self.sets[set as usize].ended.get(&callee).into_iter().flatten() {
+                let caller = Item { at: before, ..item };
+                let empty_round = ended.origin == set && self.nodes.is_repeat(item.node);
+                if !empty_round && self.sets[ended.origin as usize].contains(&caller) {
+                    steps.push((set, ended));
+                    steps.push((ended.origin, caller));
+                }
+            }
+        }
+        steps
+    }
+}

@@ -1,0 +1,201 @@
+//! The chart: Earley's sets, one after each byte.
+//!
+//! An item is a node, a position in it, and the set in which the node was called. A set is closed under calling (a
+//! node that may be called is an item at its start) and returning (a node that ended moves whoever called it). A call
+//! that can match nothing moves its caller at once, so that nodes which end where they began need no second look.
+//! Repeats are the exception: an empty round is no round.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::node::{At, NodeId, Nodes, START};
+
+/// The number of a set in its chart.
+pub(super) type SetId = u32;
+
+/// A node under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Item {
+    pub(super) node: NodeId,
+    pub(super) at: At,
+    /// The set in which the node was called.
+    pub(super) origin: SetId,
+}
+
+/// All that may be under way after a prefix of the text.
+#[derive(Debug, Default)]
+pub(super) struct Set {
+    /// The items in the order in which they were found.
+    pub(super) items: Vec<Item>,
+    members: FxHashSet<Item>,
+    /// For each node that was called here, its callers and their positions once it has ended.
+    pub(super) callers: FxHashMap<NodeId, Vec<(Item, At)>>,
+    /// For each node that ended here, the items that say so.
+    pub(super) ended: FxHashMap<NodeId, Vec<Item>>,
+    /// How many bytes stand before this set.
+    pub(super) offset: usize,
+}
+
+impl Set {
+    fn add(&mut self, item: Item) {
+        if self.members.insert(item) {
+            self.items.push(item);
+        }
+    }
+
+    pub(super) fn contains(&self, item: &Item) -> bool {
+        self.members.contains(item)
+    }
+}
+
+/// A parse under way: the sets so far and the bytes between them. Cheap enough to clone: sets are shared.
+#[derive(Clone, Debug)]
+pub struct OracleState<'a> {
+    pub(super) nodes: &'a Nodes,
+    pub(super) root: NodeId,
+    pub(super) sets: Vec<Arc<Set>>,
+    pub(super) text: Vec<u8>,
+}
+
+impl<'a> OracleState<'a> {
+    pub(super) fn new(nodes: &'a Nodes, root: NodeId) -> Self {
+        let mut state = OracleState { nodes, root, sets: Vec::new(), text: Vec::new() };
+        state.push_set(vec![Item { node: root, at: START, origin: 0 }]);
+        state
+    }
+
+    /// Whether some sentence starts with the text so far.
+    pub fn is_alive(&self) -> bool {
+        !self.last().items.is_empty()
+    }
+
+    /// Whether the text so far is a sentence.
+    pub fn is_complete(&self) -> bool {
+        let ended = self.last().ended.get(&self.root);
+        ended.is_some_and(|items| items.iter().any(|item| item.origin == 0))
+    }
+
+    /// How many items the chart holds: what its memory and the time spent on it grow with. Most grammars give each
+    /// byte a bounded number of them; right recursion and ambiguity give more with each byte.
+    pub fn item_count(&self) -> usize {
+        self.sets.iter().map(|set| set.items.len()).sum()
+    }
+
+    /// Reads one byte. A dead state stays dead.
+    pub fn advance_byte(&mut self, byte: u8) {
+        let seeds = self.after_byte(byte);
+        self.text.push(byte);
+        self.push_set(seeds);
+    }
+
+    /// Reads bytes that do not count as a token.
+    pub fn advance_bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.advance_byte(byte);
+        }
+    }
+
+    /// Reads a token: by its bytes, or as a whole where the grammar names it, or both. A token without bytes can
+    /// only be read as a whole.
+    pub fn advance_token(&mut self, bytes: &[u8], token: u32) {
+        let mut seeds = self.after_token(token);
+        if let Some((&last, rest)) = bytes.split_last() {
+            self.advance_bytes(rest);
+            seeds.extend(self.after_byte(last));
+            self.text.push(last);
+        }
+        self.push_set(seeds);
+    }
+
+    /// Whether the state would be alive after a token. It is left as it was.
+    pub fn would_accept(&mut self, bytes: &[u8], token: u32) -> bool {
+        if !self.after_token(token).is_empty() {
+            return true;
+        }
+        let Some((&last, rest)) = bytes.split_last() else { return false };
+        let (sets, text) = (self.sets.len(), self.text.len());
+        let reads = |byte: &u8| {
+            self.advance_byte(*byte);
+            self.is_alive()
+        };
+        let alive = rest.iter().all(reads) && !self.after_byte(last).is_empty();
+        self.sets.truncate(sets);
+        self.text.truncate(text);
+        alive
+    }
+
+    /// The longest text that must come next, whatever is to follow. It ends where the text so far is a sentence,
+    /// where two different bytes are possible, and where a token may be read as a whole.
+    pub fn jump_forward(&self) -> Vec<u8> {
+        let mut state = self.clone();
+        while let Some(byte) = state.forced_byte() {
+            state.advance_byte(byte);
+        }
+        state.text.split_off(self.text.len())
+    }
+
+    fn forced_byte(&self) -> Option<u8> {
+        let awaits_token = |item: &Item| self.nodes.awaits_token(item.node, item.at);
+        if self.is_complete() || self.last().items.iter().any(awaits_token) {
+            return None;
+        }
+        let mut possible = (0..=u8::MAX).filter(|&byte| !self.after_byte(byte).is_empty());
+        possible.next().filter(|_| possible.next().is_none())
+    }
+
+    fn last(&self) -> &Set {
+        self.sets.last().expect("a chart starts with one set")
+    }
+
+    fn after_byte(&self, byte: u8) -> Vec<Item> {
+        self.moved(|nodes, node, at| nodes.after_byte(node, at, byte))
+    }
+
+    fn after_token(&self, token: u32) -> Vec<Item> {
+        self.moved(|nodes, node, at| nodes.after_token(node, at, token))
+    }
+
+    fn moved(&self, step: impl Fn(&Nodes, NodeId, At) -> Option<At>) -> Vec<Item> {
+        let moved = |item: &Item| step(self.nodes, item.node, item.at).map(|at| Item { at, ..*item });
+        self.last().items.iter().filter_map(moved).collect()
+    }
+
+    /// Closes `seeds` under calling and returning, and makes them the last set.
+    fn push_set(&mut self, seeds: Vec<Item>) {
+        let here = self.sets.len() as SetId;
+        let mut set = Set { offset: self.text.len(), ..Set::default() };
+        for item in seeds {
+            set.add(item);
+        }
+        let mut next = 0;
+        while let Some(&item) = set.items.get(next) {
+            next += 1;
+            if self.nodes.is_end(item.node, item.at) {
+                self.end(&mut set, item, here);
+            }
+            self.call(&mut set, item, here);
+        }
+        self.sets.push(Arc::new(set));
+    }
+
+    fn end(&self, set: &mut Set, item: Item, here: SetId) {
+        set.ended.entry(item.node).or_default().push(item);
+        if item.origin != here {
+            let callers = self.sets[item.origin as usize].callers.get(&item.node);
+            for &(caller, after) in callers.into_iter().flatten() {
+                set.add(Item { at: after, ..caller });
+            }
+        }
+    }
+
+    fn call(&self, set: &mut Set, item: Item, here: SetId) {
+        for (callee, after) in self.nodes.calls(item.node, item.at) {
+            set.callers.entry(callee).or_default().push((item, after));
+            set.add(Item { node: callee, at: START, origin: here });
+            if self.nodes.is_nullable(callee) && !self.nodes.is_repeat(item.node) {
+                set.add(Item { at: after, ..item });
+            }
+        }
+    }
+}

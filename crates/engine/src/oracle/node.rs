@@ -1,0 +1,297 @@
+//! Nodes: each expression and each rule as a tiny automaton.
+//!
+//! A position inside a node is one number, whose meaning is the node's own: how many parts of a sequence are done,
+//! how often a repeat went round, the state of an automaton. From a position a node can read a byte, read a token,
+//! or call another node; and a position may be an end. That is all that the chart needs to know.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use tokenstile_grammar::ir::TokenSet;
+use tokenstile_grammar::regular::{CharSet, Dfa, determinize};
+use tokenstile_grammar::{Budget, Expr, ExprId, Grammar, Result, RuleId};
+
+/// The number of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct NodeId(u32);
+
+impl NodeId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A position inside a node.
+pub(super) type At = u32;
+
+/// The position where every node starts.
+pub(super) const START: At = 0;
+
+/// The end of a [`Node::Class`]; its other positions are the bytes of a code point so far.
+const CLASS_END: At = At::MAX;
+
+#[derive(Debug)]
+enum Node {
+    /// Nothing at all.
+    Never,
+    /// These bytes; the position counts those that were read.
+    Bytes(Box<[u8]>),
+    /// One code point; the position is the bytes read so far, one after the other in a number.
+    Class(CharSet),
+    /// A regular language; the position is the state.
+    Dfa(Arc<Dfa>),
+    /// A token; the position is 1 at the end.
+    Token(TokenSet),
+    /// The parts one after the other; the position counts those that are done.
+    Seq(Box<[NodeId]>),
+    /// Any one of these; the position is 1 at the end.
+    Alt(Box<[NodeId]>),
+    /// A counted repeat; the position counts the rounds, and stands still at `min` where there is no `max`.
+    Repeat { body: NodeId, min: u32, max: Option<u32> },
+    /// A rule with this body, and the name under which its spans are captured; the position is 1 at the end.
+    Rule { body: NodeId, capture: Option<Arc<str>> },
+}
+
+/// All nodes of a grammar, and which of them generate something, and which of them the empty string.
+#[derive(Debug)]
+pub(super) struct Nodes {
+    all: Vec<Node>,
+    productive: Vec<bool>,
+    nullable: Vec<bool>,
+    expr_count: u32,
+}
+
+impl Nodes {
+    /// The nodes of a grammar without tags or options that bound a rule. Expressions come first, then rules.
+    pub(super) fn new(grammar: &Grammar, budget: &Budget) -> Result<Self> {
+        let expr_count = grammar.exprs().len() as u32;
+        let callable = callable(grammar);
+        let mut all = Vec::with_capacity(grammar.exprs().len() + grammar.rules().len());
+        for (id, expr) in grammar.exprs() {
+            budget.tick()?;
+            all.push(if callable[id.index()] { expr_node(grammar, id, expr, budget)? } else { Node::Never });
+        }
+        for (_, rule) in grammar.rules() {
+            let capture = rule.options.capture.as_deref().map(Arc::from);
+            all.push(Node::Rule { body: child(grammar, rule.body), capture });
+        }
+        let mut nodes = Nodes { all, productive: Vec::new(), nullable: Vec::new(), expr_count };
+        nodes.productive = nodes.least_fixpoint(generates_given, budget)?;
+        nodes.nullable = nodes.least_fixpoint(nullable_given, budget)?;
+        Ok(nodes)
+    }
+
+    /// The node of a rule.
+    pub(super) fn of_rule(&self, rule: RuleId) -> NodeId {
+        NodeId(self.expr_count + rule.index() as u32)
+    }
+
+    /// Whether the node generates anything.
+    pub(super) fn is_productive(&self, node: NodeId) -> bool {
+        self.productive[node.index()]
+    }
+
+    /// Whether the node generates the empty string.
+    pub(super) fn is_nullable(&self, node: NodeId) -> bool {
+        self.nullable[node.index()]
+    }
+
+    /// Whether the node counts its calls, so that a call that matched nothing must not move it.
+    pub(super) fn is_repeat(&self, node: NodeId) -> bool {
+        matches!(self.all[node.index()], Node::Repeat { .. })
+    }
+
+    /// The name under which the spans of this node are captured.
+    pub(super) fn capture(&self, node: NodeId) -> Option<&Arc<str>> {
+        match &self.all[node.index()] {
+            Node::Rule { capture, .. } => capture.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Whether `at` is an end of the node.
+    pub(super) fn is_end(&self, node: NodeId, at: At) -> bool {
+        match &self.all[node.index()] {
+            Node::Never => false,
+            Node::Bytes(bytes) => at as usize == bytes.len(),
+            Node::Class(_) => at == CLASS_END,
+            Node::Dfa(dfa) => dfa.is_accepting(at),
+            Node::Seq(items) => at as usize == items.len(),
+            // A round that may be empty can be made up for free, so then no count is too low.
+            &Node::Repeat { body, min, .. } => at >= min || self.is_nullable(body),
+            Node::Token(_) | Node::Alt(_) | Node::Rule { .. } => at == 1,
+        }
+    }
+
+    /// The position after `byte`.
+    pub(super) fn after_byte(&self, node: NodeId, at: At, byte: u8) -> Option<At> {
+        match &self.all[node.index()] {
+            Node::Bytes(bytes) => (bytes.get(at as usize) == Some(&byte)).then_some(at + 1),
+            Node::Class(set) if at != CLASS_END => class_after(set, at, byte),
+            Node::Dfa(dfa) => dfa.next(at, byte),
+            _ => None,
+        }
+    }
+
+    /// The position after `token` as a whole.
+    pub(super) fn after_token(&self, node: NodeId, at: At, token: u32) -> Option<At> {
+        match &self.all[node.index()] {
+            Node::Token(set) if at == START && set.contains(token) => Some(1),
+            _ => None,
+        }
+    }
+
+    /// Whether a whole token may follow here.
+    pub(super) fn awaits_token(&self, node: NodeId, at: At) -> bool {
+        at == START && matches!(self.all[node.index()], Node::Token(_))
+    }
+
+    /// The productive nodes that can be called from `at`, each with the position after it has ended.
+    pub(super) fn calls(&self, node: NodeId, at: At) -> impl Iterator<Item = (NodeId, At)> {
+        let (callees, after): (&[NodeId], At) = match &self.all[node.index()] {
+            Node::Seq(items) => (items.get(at as usize).map_or(&[], std::slice::from_ref), at + 1),
+            Node::Alt(items) if at == START => (items, 1),
+            Node::Rule { body, .. } if at == START => (std::slice::from_ref(body), 1),
+            Node::Repeat { body, min, max: None } => (std::slice::from_ref(body), (at + 1).min(*min)),
+            Node::Repeat { body, max: Some(max), .. } if at < *max => (std::slice::from_ref(body), at + 1),
+            _ => (&[], START),
+        };
+        callees.iter().filter(|&&callee| self.is_productive(callee)).map(move |&callee| (callee, after))
+    }
+
+    /// The calls whose end leads to `at`: the callee and the position before it. The converse of [`Nodes::calls`].
+    pub(super) fn calls_into(&self, node: NodeId, at: At) -> Vec<(NodeId, At)> {
+        let positions = match &self.all[node.index()] {
+            // Without a maximum the position may have stood still.
+            Node::Repeat { max: None, .. } => at.saturating_sub(1)..=at,
+            Node::Seq(_) | Node::Alt(_) | Node::Rule { .. } | Node::Repeat { .. } if at > START => {
+                at - 1..=at - 1
+            }
+            _ => return Vec::new(),
+        };
+        let calls =
+            positions.flat_map(|from| self.calls(node, from).map(move |(callee, to)| (callee, from, to)));
+        calls.filter(|&(_, _, to)| to == at).map(|(callee, from, _)| (callee, from)).collect()
+    }
+
+    /// The least set of nodes that holds each node which `given` says follows from those in it.
+    fn least_fixpoint(&self, given: fn(&Node, &[bool]) -> bool, budget: &Budget) -> Result<Vec<bool>> {
+        let mut parents: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
+        for (at, node) in self.all.iter().enumerate() {
+            for &child in children(node) {
+                parents.entry(child).or_default().push(at);
+            }
+        }
+        let mut known = vec![false; self.all.len()];
+        let mut agenda: Vec<usize> = (0..self.all.len()).collect();
+        while let Some(at) = agenda.pop() {
+            budget.tick()?;
+            if !known[at] && given(&self.all[at], &known) {
+                known[at] = true;
+                agenda.extend(parents.get(&NodeId(at as u32)).into_iter().flatten());
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// Whether the node generates anything, if those in `known` do.
+fn generates_given(node: &Node, known: &[bool]) -> bool {
+    match node {
+        Node::Never => false,
+        Node::Bytes(_) => true,
+        Node::Class(set) => !set.ranges().is_empty(),
+        Node::Dfa(dfa) => !dfa.is_empty(),
+        Node::Token(set) => set.negated || !set.ids.is_empty(),
+        Node::Seq(items) => items.iter().all(|item| known[item.index()]),
+        Node::Alt(items) => items.iter().any(|item| known[item.index()]),
+        Node::Repeat { body, min, .. } => *min == 0 || known[body.index()],
+        Node::Rule { body, .. } => known[body.index()],
+    }
+}
+
+/// Whether the node generates the empty string, if those in `known` do.
+fn nullable_given(node: &Node, known: &[bool]) -> bool {
+    match node {
+        Node::Never | Node::Class(_) | Node::Token(_) => false,
+        Node::Bytes(bytes) => bytes.is_empty(),
+        Node::Dfa(dfa) => !dfa.is_empty() && dfa.is_accepting(Dfa::START),
+        Node::Seq(_) | Node::Alt(_) | Node::Repeat { .. } | Node::Rule { .. } => generates_given(node, known),
+    }
+}
+
+fn children(node: &Node) -> &[NodeId] {
+    match node {
+        Node::Seq(items) | Node::Alt(items) => items,
+        Node::Repeat { body, .. } | Node::Rule { body, .. } => std::slice::from_ref(body),
+        Node::Never | Node::Bytes(_) | Node::Class(_) | Node::Dfa(_) | Node::Token(_) => &[],
+    }
+}
+
+/// The node that a mention of `expr` stands for: a rule's own node where it is the name of a rule.
+fn child(grammar: &Grammar, expr: ExprId) -> NodeId {
+    match grammar.expr(expr) {
+        Expr::Rule(rule) => NodeId((grammar.exprs().len() + rule.index()) as u32),
+        _ => NodeId(expr.index() as u32),
+    }
+}
+
+/// Which expressions a node may call, as against those that only stand in a conjunction or a complement and are part
+/// of its automaton.
+fn callable(grammar: &Grammar) -> Vec<bool> {
+    let mut callable = vec![false; grammar.exprs().len()];
+    let mut mark = |items: &[ExprId]| items.iter().for_each(|item| callable[item.index()] = true);
+    for (_, expr) in grammar.exprs() {
+        match expr {
+            Expr::Seq(items) | Expr::Alt(items) => mark(items),
+            Expr::Repeat { body, .. } => mark(&[*body]),
+            _ => {}
+        }
+    }
+    grammar.rules().for_each(|(_, rule)| mark(&[rule.body]));
+    callable
+}
+
+fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Result<Node> {
+    let all = |items: &[ExprId]| items.iter().map(|&item| child(grammar, item)).collect();
+    Ok(match expr {
+        Expr::Empty => Node::Bytes(Box::new([])),
+        Expr::Bytes(bytes) => Node::Bytes(bytes.clone()),
+        Expr::Class(set) => Node::Class(set.clone()),
+        Expr::Seq(items) => Node::Seq(all(items)),
+        Expr::Alt(items) => Node::Alt(all(items)),
+        &Expr::Repeat { body, min, max } => Node::Repeat { body: child(grammar, body), min, max },
+        Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
+        Expr::Automaton(automaton) => Node::Dfa(Arc::clone(&automaton.dfa)),
+        Expr::Token(set) => Node::Token(set.clone()),
+        // Mentions of a rule go to the rule's own node, and the tags were lowered: nobody calls these.
+        Expr::Never | Expr::Rule(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => Node::Never,
+    })
+}
+
+/// The position after `byte` in a class of which the bytes in `read` were read.
+fn class_after(set: &CharSet, read: At, byte: u8) -> Option<At> {
+    let bytes: Vec<u8> = read.to_be_bytes().into_iter().skip_while(|&byte| byte == 0).chain([byte]).collect();
+    let (least, length) = match bytes[0] {
+        0..=0x7F => (0, 1),
+        0xC0..=0xDF => (0x80, 2),
+        0xE0..=0xEF => (0x800, 3),
+        0xF0..=0xF7 => (0x1_0000, 4),
+        _ => return None,
+    };
+    if bytes[1..].iter().any(|byte| byte & 0xC0 != 0x80) {
+        return None;
+    }
+    let lead = u32::from(bytes[0]) & if length == 1 { 0x7F } else { 0x7F >> length };
+    let value = bytes[1..].iter().fold(lead, |value, &byte| value << 6 | u32::from(byte & 0x3F));
+    let open_bits = 6 * (length - bytes.len());
+    let low = (value << open_bits).max(least);
+    let high = (value << open_bits) | ((1 << open_bits) - 1);
+    // Longer than need be, or a surrogate: no encoding of a code point starts so.
+    if low > high || (low >= 0xD800 && high <= 0xDFFF) {
+        return None;
+    }
+    let overlaps = |&(first, last): &(char, char)| u32::from(first) <= high && low <= u32::from(last);
+    let next = if open_bits == 0 { CLASS_END } else { read << 8 | u32::from(byte) };
+    set.ranges().iter().any(overlaps).then_some(next)
+}

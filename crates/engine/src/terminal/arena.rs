@@ -1,0 +1,388 @@
+//! The terms and the constructors that keep them small.
+
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use smallvec::SmallVec;
+use tokenstile_grammar::regular::Dfa;
+
+use crate::interner::Interner;
+use crate::mask::TerminalTable;
+
+/// The number of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TerminalId(pub(crate) u32);
+
+impl TerminalId {
+    /// The empty language.
+    pub(crate) const NEVER: Self = TerminalId(0);
+    /// The empty string.
+    pub(crate) const EMPTY: Self = TerminalId(1);
+}
+
+/// The ways on from a state: `(low, high, target)`, sorted, without gaps of the same target.
+pub(crate) type Row = Box<[(u8, u8, TerminalId)]>;
+
+/// A term.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Term {
+    Never,
+    Empty,
+    /// The rest of a literal.
+    Literal { literal: u32, offset: u32 },
+    /// A byte of a range, then what belongs to it.
+    Dispatch(Row),
+    Concat(TerminalId, TerminalId),
+    /// Sorted, at least two.
+    Alt(Box<[TerminalId]>),
+    /// `max` may be [`Term::UNBOUNDED`], and so may `min` in saturated terms: a repeat that cannot end within a token.
+    Repeat { body: TerminalId, min: u32, max: u32 },
+    /// A state of an automaton that was built ahead of time.
+    Dfa { dfa: u32, state: u32 },
+}
+
+impl Term {
+    pub(super) const UNBOUNDED: u32 = u32::MAX;
+}
+
+/// A term with what is known of it.
+pub(super) struct Entry {
+    pub(super) term: Term,
+    pub(super) nullable: bool,
+    /// Whether a finite bound above one is in it, so that it may saturate.
+    pub(super) counts: bool,
+    pub(super) row: OnceLock<Row>,
+    pub(super) dense: OnceLock<Box<[TerminalId; 256]>>,
+    pub(super) saturated: OnceLock<TerminalId>,
+    pub(super) fingerprint: OnceLock<u128>,
+    pub(super) table: OnceLock<Arc<TerminalTable>>,
+    /// How deep a stack the last mask of this state needed.
+    pub(super) depth: AtomicU32,
+}
+
+/// A literal, hashed once however many offsets of it are visited.
+pub(super) struct Literal {
+    pub(super) bytes: Box<[u8]>,
+    pub(super) fingerprint: OnceLock<u128>,
+}
+
+/// An automaton that was built ahead of time, hashed once.
+pub(super) struct Automaton {
+    pub(super) dfa: Arc<Dfa>,
+    pub(super) fingerprint: OnceLock<u128>,
+}
+
+/// The terms of one generation of a compiled grammar.
+pub(crate) struct Arena {
+    pub(super) entries: Interner<Entry>,
+    pub(super) literals: Interner<Literal>,
+    pub(super) automata: Interner<Automaton>,
+    /// What rows and dense rows take, in bytes.
+    row_bytes: AtomicUsize,
+    /// No token is longer than this, in bytes.
+    pub(super) longest_token: u32,
+}
+
+/// A row with more ranges than this gets a dense copy when it is walked.
+const SPARSE_ROW: usize = 3;
+
+impl Arena {
+    pub(crate) fn new(longest_token: usize) -> Self {
+        let arena = Arena {
+            entries: Interner::new(),
+            literals: Interner::new(),
+            automata: Interner::new(),
+            row_bytes: AtomicUsize::new(0),
+            longest_token: longest_token as u32,
+        };
+        let never = arena.intern(Term::Never);
+        let empty = arena.intern(Term::Empty);
+        debug_assert_eq!((never, empty), (TerminalId::NEVER, TerminalId::EMPTY));
+        arena
+    }
+
+    pub(super) fn entry(&self, id: TerminalId) -> &Entry {
+        self.entries.get(id.0)
+    }
+
+    pub(super) fn term(&self, id: TerminalId) -> &Term {
+        &self.entry(id).term
+    }
+
+    /// Whether the terminal may end here.
+    pub(crate) fn is_nullable(&self, id: TerminalId) -> bool {
+        self.entry(id).nullable
+    }
+
+    /// How deep a stack the last mask of this state needed: a guess at what the next one will need.
+    pub(crate) fn depth(&self, id: TerminalId) -> &AtomicU32 {
+        &self.entry(id).depth
+    }
+
+    /// Where a state's token table is kept once it is known.
+    pub(crate) fn table_slot(&self, id: TerminalId) -> &OnceLock<Arc<TerminalTable>> {
+        &self.entry(id).table
+    }
+
+    /// A state's ways on.
+    pub(crate) fn row(&self, id: TerminalId) -> &Row {
+        self.entry(id).row.get_or_init(|| {
+            let row = self.compute_row(id);
+            self.row_bytes.fetch_add(size_of_val(&*row), Ordering::Relaxed);
+            row
+        })
+    }
+
+    /// How many states there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether a state has so few ways on that its token table is quicker made than found.
+    pub(crate) fn is_cheap(&self, id: TerminalId) -> bool {
+        self.row(id).iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum::<usize>() <= 4
+    }
+
+    /// The memory that the terms take, roughly.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        const A_TERM: usize = size_of::<Entry>() + 40;
+        self.entries.len() * A_TERM + self.row_bytes.load(Ordering::Relaxed)
+    }
+
+    /// The state after `byte`, or `NEVER`.
+    pub(crate) fn next(&self, id: TerminalId, byte: u8) -> TerminalId {
+        let entry = self.entry(id);
+        if let Some(dense) = entry.dense.get() {
+            return dense[usize::from(byte)];
+        }
+        look_up(self.row(id), byte)
+    }
+
+    /// The same as [`Arena::next`], for many steps from the same state: rows with many ranges become dense.
+    pub(crate) fn next_dense(&self, id: TerminalId, byte: u8) -> TerminalId {
+        let entry = self.entry(id);
+        if let Some(dense) = entry.dense.get() {
+            return dense[usize::from(byte)];
+        }
+        let row = self.row(id);
+        if row.len() <= SPARSE_ROW {
+            return look_up(row, byte);
+        }
+        let dense = entry.dense.get_or_init(|| {
+            let mut dense = Box::new([TerminalId::NEVER; 256]);
+            self.row_bytes.fetch_add(size_of_val(&*dense), Ordering::Relaxed);
+            for &(low, high, target) in row {
+                dense[usize::from(low)..=usize::from(high)].fill(target);
+            }
+            dense
+        });
+        dense[usize::from(byte)]
+    }
+
+    pub(super) fn intern(&self, term: Term) -> TerminalId {
+        let (nullable, counts) = self.facts(&term);
+        let key = &term;
+        let (id, _) = self.entries.intern(
+            key,
+            |entry| entry.term == *key,
+            || Entry {
+                term: term.clone(),
+                nullable,
+                counts,
+                row: OnceLock::new(),
+                dense: OnceLock::new(),
+                saturated: OnceLock::new(),
+                fingerprint: OnceLock::new(),
+                table: OnceLock::new(),
+                depth: AtomicU32::new(1),
+            },
+        );
+        TerminalId(id)
+    }
+
+    fn facts(&self, term: &Term) -> (bool, bool) {
+        let nullable = |id: &TerminalId| self.entry(*id).nullable;
+        let counts = |id: &TerminalId| self.entry(*id).counts;
+        match term {
+            Term::Never | Term::Literal { .. } => (false, false),
+            Term::Empty => (true, false),
+            Term::Dispatch(_) => (false, false),
+            Term::Concat(a, b) => (nullable(a) && nullable(b), counts(a) || counts(b)),
+            Term::Alt(items) => (items.iter().any(nullable), items.iter().any(counts)),
+            Term::Repeat { body, min, max } => {
+                let bounded = *min > 1 && *min != Term::UNBOUNDED || *max > 1 && *max != Term::UNBOUNDED;
+                (*min == 0 || (nullable(body) && *min != Term::UNBOUNDED), bounded || counts(body))
+            }
+            Term::Dfa { dfa, state } => (self.automata.get(*dfa).dfa.is_accepting(*state), false),
+        }
+    }
+
+    pub(super) fn literal(&self, bytes: &[u8]) -> TerminalId {
+        if bytes.is_empty() {
+            return TerminalId::EMPTY;
+        }
+        let literal = self.intern_literal(bytes);
+        self.intern(Term::Literal { literal, offset: 0 })
+    }
+
+    pub(super) fn intern_literal(&self, bytes: &[u8]) -> u32 {
+        let make = || Literal { bytes: bytes.into(), fingerprint: OnceLock::new() };
+        self.literals.intern(bytes, |known| *known.bytes == *bytes, make).0
+    }
+
+    pub(super) fn intern_automaton(&self, dfa: &Arc<Dfa>) -> u32 {
+        let make = || Automaton { dfa: Arc::clone(dfa), fingerprint: OnceLock::new() };
+        self.automata.intern(&**dfa, |known| known.dfa == *dfa, make).0
+    }
+
+    pub(super) fn automaton_state(&self, dfa: u32, state: u32) -> TerminalId {
+        let automaton = &self.automata.get(dfa).dfa;
+        if automaton.edges(state).is_empty() {
+            return TerminalId::EMPTY;
+        }
+        self.intern(Term::Dfa { dfa, state })
+    }
+
+    /// `a` and then `b`, leaning to the right.
+    pub(super) fn concat(&self, a: TerminalId, b: TerminalId) -> TerminalId {
+        if a == TerminalId::NEVER || b == TerminalId::NEVER {
+            return TerminalId::NEVER;
+        }
+        let mut heads: SmallVec<[TerminalId; 8]> = SmallVec::new();
+        let mut at = a;
+        while let &Term::Concat(head, tail) = self.term(at) {
+            heads.push(head);
+            at = tail;
+        }
+        let mut result = self.concat_atom(at, b);
+        while let Some(head) = heads.pop() {
+            result = self.concat_atom(head, result);
+        }
+        result
+    }
+
+    fn concat_atom(&self, a: TerminalId, b: TerminalId) -> TerminalId {
+        match (a, b) {
+            (TerminalId::EMPTY, _) => b,
+            (_, TerminalId::EMPTY) => a,
+            _ => self.intern(Term::Concat(a, b)),
+        }
+    }
+
+    pub(super) fn repeat(&self, body: TerminalId, min: u32, max: u32) -> TerminalId {
+        if body == TerminalId::EMPTY || max == 0 || (body == TerminalId::NEVER && min == 0) {
+            return TerminalId::EMPTY;
+        }
+        if body == TerminalId::NEVER || (min, max) == (1, 1) {
+            return body;
+        }
+        let min = if self.is_nullable(body) && min != Term::UNBOUNDED { 0 } else { min };
+        if let Term::Repeat { body: inner, min: 0, max: Term::UNBOUNDED } = *self.term(body) {
+            return self.intern(Term::Repeat { body: inner, min: 0, max: Term::UNBOUNDED });
+        }
+        self.intern(Term::Repeat { body, min, max })
+    }
+
+    /// Any one of `items`.
+    pub(super) fn alt(&self, items: impl IntoIterator<Item = TerminalId>) -> TerminalId {
+        self.alt_within(items.into_iter().collect(), FACTOR_DEPTH)
+    }
+
+    fn alt_within(&self, items: SmallVec<[TerminalId; 8]>, depth: u32) -> TerminalId {
+        let mut flat: SmallVec<[TerminalId; 8]> = SmallVec::new();
+        for item in items {
+            match self.term(item) {
+                Term::Never => {}
+                Term::Alt(inner) => flat.extend_from_slice(inner),
+                _ => flat.push(item),
+            }
+        }
+        flat.sort_unstable();
+        flat.dedup();
+        if flat.len() > 1 {
+            self.merge_dispatches(&mut flat);
+            self.merge_repeats(&mut flat);
+            if depth > 0 {
+                self.factor_heads(&mut flat, depth);
+            }
+            if flat.len() > 1 && flat[0] == TerminalId::EMPTY && flat[1..].iter().any(|&id| self.is_nullable(id)) {
+                flat.remove(0);
+            }
+        }
+        match flat.len() {
+            0 => TerminalId::NEVER,
+            1 => flat[0],
+            _ => self.intern(Term::Alt(flat.into_boxed_slice())),
+        }
+    }
+
+    /// Several sets of first bytes are one.
+    fn merge_dispatches(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+        let is_dispatch = |&id: &TerminalId| matches!(self.term(id), Term::Dispatch(_));
+        if items.iter().filter(|id| is_dispatch(id)).count() < 2 {
+            return;
+        }
+        let pieces: Vec<_> = items.iter().filter(|id| is_dispatch(id)).flat_map(|&id| self.row(id)).copied().collect();
+        items.retain(|id| !is_dispatch(id));
+        items.push(self.dispatch(self.combine(&pieces)));
+        items.sort_unstable();
+    }
+
+    /// A row as a term: one byte of it and then what belongs to it.
+    pub(super) fn dispatch(&self, row: Row) -> TerminalId {
+        if row.is_empty() { TerminalId::NEVER } else { self.intern(Term::Dispatch(row)) }
+    }
+
+    /// `e{0,3} | e{0,7}` is `e{0,7}`.
+    fn merge_repeats(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+        let optional = |id: TerminalId| match *self.term(id) {
+            Term::Repeat { body, min: 0, max } => Some((body, max)),
+            _ => None,
+        };
+        if items.iter().filter(|&&id| optional(id).is_some()).count() < 2 {
+            return;
+        }
+        let mut largest: SmallVec<[(TerminalId, u32, TerminalId); 8]> = SmallVec::new();
+        for &id in items.iter() {
+            if let Some((body, max)) = optional(id) {
+                match largest.iter_mut().find(|(other, _, _)| *other == body) {
+                    Some(entry) if entry.1 < max => (entry.1, entry.2) = (max, id),
+                    Some(_) => {}
+                    None => largest.push((body, max, id)),
+                }
+            }
+        }
+        items.retain(|id| optional(*id).is_none() || largest.iter().any(|&(_, _, kept)| kept == *id));
+    }
+
+    /// `x y | x z` is `x (y | z)`, and `x | x z` is `x (z | "")`.
+    fn factor_heads(&self, items: &mut SmallVec<[TerminalId; 8]>, depth: u32) {
+        let split = |id: TerminalId| match *self.term(id) {
+            Term::Concat(head, tail) => (head, tail),
+            _ => (id, TerminalId::EMPTY),
+        };
+        let mut heads: SmallVec<[(TerminalId, TerminalId); 8]> = items.iter().map(|&id| split(id)).collect();
+        heads.sort_unstable();
+        if heads.windows(2).all(|pair| pair[0].0 != pair[1].0) {
+            return;
+        }
+        items.clear();
+        for group in heads.chunk_by(|a, b| a.0 == b.0) {
+            let tails = group.iter().map(|&(_, tail)| tail).collect();
+            items.push(self.concat(group[0].0, self.alt_within(tails, depth - 1)));
+        }
+        items.sort_unstable();
+        items.dedup();
+    }
+}
+
+/// How deep common heads are factored out; beyond it terms stay as they are, which is only less canonical.
+const FACTOR_DEPTH: u32 = 24;
+
+fn look_up(row: &Row, byte: u8) -> TerminalId {
+    let at = row.partition_point(|&(_, high, _)| high < byte);
+    match row.get(at) {
+        Some(&(low, _, target)) if low <= byte => target,
+        _ => TerminalId::NEVER,
+    }
+}

@@ -1,0 +1,72 @@
+//! From the expressions of the machine to terms.
+
+use std::sync::Arc;
+
+use regex_syntax::utf8::Utf8Sequences;
+use tokenstile_grammar::ir::{Expr, ExprId};
+use tokenstile_grammar::machine::Machine;
+use tokenstile_grammar::regular::{CharSet, Dfa};
+
+use super::arena::{Arena, Term, TerminalId};
+
+impl Arena {
+    /// The term of a terminal's expression.
+    pub(crate) fn from_expr(&self, machine: &Machine, root: ExprId) -> TerminalId {
+        let mut done: hashbrown::HashMap<ExprId, TerminalId> = hashbrown::HashMap::new();
+        let mut stack = vec![(root, false)];
+        while let Some((id, children_done)) = stack.pop() {
+            if done.contains_key(&id) {
+                continue;
+            }
+            let expr = machine.expr(id);
+            if !children_done && !expr.children().is_empty() {
+                stack.push((id, true));
+                stack.extend(expr.children().iter().map(|&child| (child, false)));
+                continue;
+            }
+            let term = self.from_children(expr, |child| done[&child]);
+            done.insert(id, term);
+        }
+        done[&root]
+    }
+
+    fn from_children(&self, expr: &Expr, child: impl Fn(ExprId) -> TerminalId) -> TerminalId {
+        match expr {
+            Expr::Empty => TerminalId::EMPTY,
+            Expr::Bytes(bytes) => self.literal(bytes),
+            Expr::Class(set) => self.class(set),
+            Expr::Seq(items) => {
+                items.iter().rev().fold(TerminalId::EMPTY, |rest, &item| self.concat(child(item), rest))
+            }
+            Expr::Alt(items) => self.alt(items.iter().map(|&item| child(item))),
+            Expr::Repeat { body, min, max } => {
+                self.repeat(child(*body), *min, max.unwrap_or(Term::UNBOUNDED))
+            }
+            Expr::Automaton(automaton) => self.automaton(&automaton.dfa),
+            // The passes leave none of the others in a terminal; the empty language is the safe reading.
+            _ => TerminalId::NEVER,
+        }
+    }
+
+    fn automaton(&self, dfa: &Arc<Dfa>) -> TerminalId {
+        if dfa.is_empty() {
+            return TerminalId::NEVER;
+        }
+        self.automaton_state(self.intern_automaton(dfa), Dfa::START)
+    }
+
+    /// One code point of `set` in UTF-8.
+    fn class(&self, set: &CharSet) -> TerminalId {
+        let mut pieces = Vec::new();
+        for &(low, high) in set.ranges() {
+            for sequence in Utf8Sequences::new(low, high) {
+                let ranges = sequence.as_slice();
+                let rest = ranges[1..].iter().rev().fold(TerminalId::EMPTY, |rest, range| {
+                    self.dispatch(Box::new([(range.start, range.end, rest)]))
+                });
+                pieces.push((ranges[0].start, ranges[0].end, rest));
+            }
+        }
+        self.dispatch(self.combine(&pieces))
+    }
+}

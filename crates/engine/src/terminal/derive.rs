@@ -1,0 +1,101 @@
+//! Derivatives: a term's ways on.
+//!
+//! A term is unfolded into pieces, each a range of bytes and what is left after it (its linear form, after
+//! Antimirov), with a stack of its own: terms may be deep. Overlapping pieces are then combined by `|`.
+
+use smallvec::SmallVec;
+
+use super::arena::{Arena, Row, Term, TerminalId};
+
+type Piece = (u8, u8, TerminalId);
+
+impl Arena {
+    /// The ways on from `id`.
+    pub(super) fn compute_row(&self, id: TerminalId) -> Row {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut stack: SmallVec<[(TerminalId, TerminalId); 16]> = SmallVec::new();
+        stack.push((id, TerminalId::EMPTY));
+        while let Some((id, rest)) = stack.pop() {
+            match self.term(id) {
+                Term::Never | Term::Empty => {}
+                &Term::Literal { literal, offset } => {
+                    let (byte, tail) = self.literal_step(literal, offset);
+                    pieces.push((byte, byte, self.concat(tail, rest)));
+                }
+                Term::Dispatch(row) => {
+                    let piece = |&(low, high, target): &Piece| (low, high, self.concat(target, rest));
+                    pieces.extend(row.iter().map(piece));
+                }
+                &Term::Concat(head, tail) => {
+                    if self.is_nullable(head) {
+                        stack.push((tail, rest));
+                    }
+                    stack.push((head, self.concat(tail, rest)));
+                }
+                Term::Alt(items) => stack.extend(items.iter().map(|&item| (item, rest))),
+                &Term::Repeat { body, min, max } => {
+                    let one_less = |count| if count == Term::UNBOUNDED { count } else { count - 1 };
+                    let min = if min == 0 { 0 } else { one_less(min) };
+                    let again = self.repeat(body, min, one_less(max));
+                    stack.push((body, self.concat(again, rest)));
+                }
+                &Term::Dfa { dfa, state } => {
+                    for &(low, high, target) in self.automata.get(dfa).dfa.edges(state) {
+                        pieces.push((low, high, self.concat(self.automaton_state(dfa, target), rest)));
+                    }
+                }
+            }
+        }
+        self.combine(&pieces)
+    }
+
+    fn literal_step(&self, literal: u32, offset: u32) -> (u8, TerminalId) {
+        let bytes = &self.literals.get(literal).bytes;
+        let tail = if offset as usize + 1 == bytes.len() {
+            TerminalId::EMPTY
+        } else {
+            self.intern(Term::Literal { literal, offset: offset + 1 })
+        };
+        (bytes[offset as usize], tail)
+    }
+
+    /// The row of pieces that may overlap.
+    pub(super) fn combine(&self, pieces: &[Piece]) -> Row {
+        if let [piece] = pieces {
+            return Box::new([*piece]);
+        }
+        let mut starts = [false; 257];
+        for &(low, high, _) in pieces {
+            starts[usize::from(low)] = true;
+            starts[usize::from(high) + 1] = true;
+        }
+        let mut segment_of = [0u16; 257];
+        let mut segments: Vec<(usize, SmallVec<[TerminalId; 8]>)> = Vec::new();
+        for (byte, &start) in starts.iter().enumerate() {
+            if start || byte == 0 {
+                segments.push((byte, SmallVec::new()));
+            }
+            segment_of[byte] = segments.len() as u16 - 1;
+        }
+        for &(low, high, target) in pieces {
+            for segment in segment_of[usize::from(low)]..=segment_of[usize::from(high)] {
+                segments[usize::from(segment)].1.push(target);
+            }
+        }
+        let mut row: Vec<Piece> = Vec::new();
+        for at in 0..segments.len() {
+            let low = segments[at].0;
+            let end = segments.get(at + 1).map_or(256, |next| next.0);
+            let targets = std::mem::take(&mut segments[at].1);
+            if targets.is_empty() || low >= 256 {
+                continue;
+            }
+            let target = self.alt(targets);
+            match row.last_mut() {
+                Some(last) if last.2 == target && usize::from(last.1) + 1 == low => last.1 = (end - 1) as u8,
+                _ => row.push((low as u8, (end - 1) as u8, target)),
+            }
+        }
+        row.into()
+    }
+}

@@ -1,0 +1,115 @@
+//! Fingerprints: 128 bits that stand for a term in every arena of the process.
+//!
+//! They are the keys of the token tables that grammars of one vocabulary share. Grammars come from strangers and a
+//! collision would give one the other's table, so the hash is keyed with a secret of the process.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::OnceLock;
+
+use siphasher::sip128::{Hasher128, SipHasher13};
+
+use super::arena::{Arena, Term, TerminalId};
+
+fn hasher() -> SipHasher13 {
+    static KEYS: OnceLock<(u64, u64)> = OnceLock::new();
+    let &(first, second) = KEYS.get_or_init(|| {
+        let random = std::collections::hash_map::RandomState::new();
+        (random.hash_one(1u8), random.hash_one(2u8))
+    });
+    SipHasher13::new_with_keys(first, second)
+}
+
+impl Arena {
+    /// The fingerprint of a state.
+    pub(crate) fn fingerprint(&self, id: TerminalId) -> u128 {
+        let mut stack = vec![id];
+        while let Some(&at) = stack.last() {
+            let waiting = stack.len();
+            let missing = |child: &TerminalId| self.entry(*child).fingerprint.get().is_none();
+            if missing(&at) {
+                stack.extend(self.children(at).into_iter().filter(missing));
+            }
+            if stack.len() == waiting {
+                let entry = self.entry(at);
+                let _ = entry.fingerprint.get_or_init(|| self.compute_fingerprint(&entry.term));
+                stack.pop();
+            }
+        }
+        self.known_fingerprint(id)
+    }
+
+    fn known_fingerprint(&self, id: TerminalId) -> u128 {
+        self.entry(id).fingerprint.get().copied().unwrap_or_default()
+    }
+
+    pub(super) fn children(&self, id: TerminalId) -> Vec<TerminalId> {
+        match self.term(id) {
+            Term::Dispatch(row) => row.iter().map(|&(_, _, target)| target).collect(),
+            &Term::Concat(a, b) => vec![a, b],
+            Term::Alt(items) => items.to_vec(),
+            &Term::Repeat { body, .. } => vec![body],
+            _ => Vec::new(),
+        }
+    }
+
+    fn compute_fingerprint(&self, term: &Term) -> u128 {
+        let mut state = hasher();
+        match term {
+            Term::Never => state.write_u8(0),
+            Term::Empty => state.write_u8(1),
+            &Term::Literal { literal, offset } => {
+                state.write_u8(2);
+                state.write_u128(self.literal_fingerprint(literal));
+                state.write_u32(offset);
+            }
+            Term::Dispatch(row) => {
+                state.write_u8(3);
+                for &(low, high, target) in row {
+                    state.write(&[low, high]);
+                    state.write_u128(self.known_fingerprint(target));
+                }
+            }
+            Term::Concat(a, b) => {
+                state.write_u8(4);
+                [a, b].iter().for_each(|&&id| state.write_u128(self.known_fingerprint(id)));
+            }
+            Term::Alt(items) => {
+                state.write_u8(5);
+                // Their order is that of their numbers, which differ between arenas.
+                let mut prints: Vec<u128> = items.iter().map(|&id| self.known_fingerprint(id)).collect();
+                prints.sort_unstable();
+                prints.into_iter().for_each(|print| state.write_u128(print));
+            }
+            Term::Repeat { body, min, max } => {
+                state.write_u8(6);
+                state.write_u32(*min);
+                state.write_u32(*max);
+                state.write_u128(self.known_fingerprint(*body));
+            }
+            Term::Dfa { dfa, state: at } => {
+                state.write_u8(7);
+                state.write_u128(self.automaton_fingerprint(*dfa));
+                state.write_u32(*at);
+            }
+        }
+        state.finish128().as_u128()
+    }
+
+    fn literal_fingerprint(&self, literal: u32) -> u128 {
+        let literal = self.literals.get(literal);
+        *literal.fingerprint.get_or_init(|| {
+            let mut state = hasher();
+            state.write(&literal.bytes);
+            state.finish128().as_u128()
+        })
+    }
+
+    fn automaton_fingerprint(&self, dfa: u32) -> u128 {
+        let automaton = self.automata.get(dfa);
+        *automaton.fingerprint.get_or_init(|| {
+            let mut state = hasher();
+            automaton.dfa.hash(&mut state);
+            state.finish128().as_u128()
+        })
+    }
+}

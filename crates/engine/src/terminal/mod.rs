@@ -1,0 +1,23 @@
+//! Terminals: regular byte languages, determinised lazily.
+//!
+//! A state is what is left to match, as a hash-consed term: after reading `a` of `ab*`, the state is `b*`. Stepping
+//! takes the derivative of the term. Nothing is built before it is asked for, equal rests are one state, and a
+//! bounded repeat is a term with two numbers in it rather than copies of its body.
+//!
+//! Why not an automaton that is built ahead of time: a schema has hundreds of terminals of which a request visits
+//! few, and the first mask must be there within a fraction of a millisecond.
+//!
+//! Invariants:
+//!
+//! 1. No term but [`TerminalId::NEVER`] denotes the empty language, so a state that is not `NEVER` can be completed.
+//! 2. Within one [`Arena`] equal terms have equal ids; across arenas equal terms have equal
+//!    [`fingerprints`](Arena::fingerprint).
+
+mod arena;
+mod carry;
+mod convert;
+mod derive;
+mod fingerprint;
+mod saturate;
+
+pub(crate) use arena::{Arena, TerminalId};

@@ -1,0 +1,41 @@
+//! What is derived from the tokens' bytes alone, made when first needed and shared by all grammars of a vocabulary.
+
+use std::sync::Arc;
+
+use super::slices::{Kinds, Slice, Slices};
+use super::trie::Trie;
+use super::{TokenId, TokenTable};
+use crate::mask::SharedTables;
+
+/// The trie of all tokens, the slices, and the token tables of terminals.
+pub(crate) struct TokenIndex {
+    trie: Trie,
+    slices: Slices,
+    /// The token tables that grammars share.
+    pub(crate) tables: SharedTables,
+}
+
+impl TokenIndex {
+    pub(super) fn new(table: &TokenTable) -> Self {
+        let mut sorted: Vec<u32> = (0..table.len() as u32).collect();
+        let bytes = |token: &u32| table.token_bytes(TokenId(*token));
+        sorted.retain(|token| !bytes(token).is_empty());
+        sorted.sort_by(|a, b| bytes(a).cmp(bytes(b)));
+        let trie = Trie::from_sorted(sorted.iter().map(|token| (bytes(token), *token)));
+        TokenIndex { trie, slices: Slices::new(table), tables: SharedTables::default() }
+    }
+
+    /// The trie of all tokens that have bytes.
+    pub(crate) fn trie(&self) -> &Trie {
+        &self.trie
+    }
+
+    /// The slice of `kinds`, if it is worth one.
+    pub(crate) fn slice(&self, kinds: Kinds, table: &TokenTable) -> Option<Arc<Slice>> {
+        self.slices.get(kinds, table, self.trie.tokens())
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.trie.memory_bytes() + self.slices.memory_bytes() + self.tables.memory_bytes()
+    }
+}

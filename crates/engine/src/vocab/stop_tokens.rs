@@ -1,0 +1,91 @@
+//! Which tokens end a text, where the caller did not say so.
+//!
+//! The best source is the model's folder: `generation_config.json` lists ids, `tokenizer_config.json` (or the older
+//! `special_tokens_map.json`) names one token. Without a folder there remain the texts that such tokens have in
+//! well-known models.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::error::VocabError;
+use super::table::TokenTable;
+use super::{TokenId, file};
+
+/// The texts that a token which ends a text has in well-known models.
+pub const STOP_TOKEN_TEXTS: [&str; 8] = [
+    "</s>",
+    "<|end_of_text|>",
+    "<|eot_id|>",
+    "<|endoftext|>",
+    "<eos>",
+    "<|eos|>",
+    "<end_of_turn>",
+    "<｜end▁of▁sentence｜>",
+];
+
+/// The tokens that have one of [`STOP_TOKEN_TEXTS`], ascending.
+pub(super) fn find_by_text(table: &TokenTable) -> Vec<TokenId> {
+    let is_stop = |bytes: &[u8]| STOP_TOKEN_TEXTS.iter().any(|text| text.as_bytes() == bytes);
+    table.iter().filter(|(_, bytes)| is_stop(bytes)).map(|(id, _)| id).collect()
+}
+
+/// The part of `generation_config.json` that matters here.
+#[derive(Deserialize)]
+struct GenerationConfig {
+    eos_token_id: Option<OneOrMany>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(u32),
+    Many(Vec<u32>),
+}
+
+/// The part of `tokenizer_config.json` and `special_tokens_map.json` that matters here.
+#[derive(Deserialize)]
+struct TokenizerConfig {
+    eos_token: Option<TokenName>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum TokenName {
+    Name(String),
+    Described { content: String },
+}
+
+/// The tokens that the configuration files in `folder` say end a text; empty where they say nothing.
+///
+/// `id_of` finds a token by its name.
+pub(super) fn find_in_folder(
+    folder: &Path,
+    id_of: impl Fn(&str) -> Option<TokenId>,
+) -> Result<Vec<TokenId>, VocabError> {
+    let mut found = Vec::new();
+    if let Some(config) = read_config::<GenerationConfig>(&folder.join("generation_config.json"))? {
+        match config.eos_token_id {
+            Some(OneOrMany::One(id)) => found.push(TokenId(id)),
+            Some(OneOrMany::Many(ids)) => found.extend(ids.into_iter().map(TokenId)),
+            None => {}
+        }
+    }
+    for name in ["tokenizer_config.json", "special_tokens_map.json"] {
+        let config = read_config::<TokenizerConfig>(&folder.join(name))?;
+        if let Some(TokenName::Name(token) | TokenName::Described { content: token }) =
+            config.and_then(|config| config.eos_token)
+        {
+            found.extend(id_of(&token));
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn read_config<Config: DeserializeOwned>(path: &Path) -> Result<Option<Config>, VocabError> {
+    let Some(bytes) = file::read_if_there(path)? else { return Ok(None) };
+    let config = serde_json::from_slice(&bytes);
+    config.map(Some).map_err(|error| VocabError::malformed(path.display().to_string(), &error))
+}

@@ -1,0 +1,181 @@
+//! Cases as data: `testdata/*.toml`.
+//!
+//! Every text of a case has exactly one outcome. *Accepted*: it is a sentence. *Partial*: it is not, but some sentence
+//! starts with it. *Rejected*: no sentence starts with it. Texts that are not UTF-8 are written in the `_hex` lists,
+//! texts as token ids in the `_tokens` lists.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use tokenstile_grammar::frontends::{ebnf, regex};
+use tokenstile_grammar::{Budget, Grammar, Limits, Result};
+
+/// One `[[test]]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) ebnf: Option<String>,
+    pub(crate) gbnf: Option<String>,
+    pub(crate) regex: Option<String>,
+    pub(crate) flags: String,
+    pub(crate) search: bool,
+    pub(crate) root: Option<String>,
+
+    accept: Vec<String>,
+    accept_hex: Vec<String>,
+    partial: Vec<String>,
+    partial_hex: Vec<String>,
+    reject: Vec<String>,
+    reject_hex: Vec<String>,
+
+    /// The bytes of each token, for the cases that name tokens.
+    vocab: Vec<String>,
+    vocab_hex: Vec<String>,
+    accept_tokens: Vec<Vec<u32>>,
+    partial_tokens: Vec<Vec<u32>>,
+    reject_tokens: Vec<Vec<u32>>,
+
+    /// What is forced after a text.
+    jump: Vec<(String, String)>,
+    jump_hex: Vec<(String, String)>,
+    pub(crate) captures: Vec<Captured>,
+
+    /// A part of the message with which the grammar is refused, and the place.
+    pub(crate) error: Option<String>,
+    pub(crate) line: Option<usize>,
+    pub(crate) column: Option<usize>,
+}
+
+/// What is captured after a text, as `name=text`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Captured {
+    pub(crate) text: String,
+    pub(crate) spans: Vec<String>,
+    pub(crate) all: Option<Vec<String>>,
+}
+
+/// What becomes of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Accepted,
+    Partial,
+    Rejected,
+}
+
+impl Outcome {
+    /// The outcome of a state.
+    pub(crate) fn new(alive: bool, complete: bool) -> Self {
+        match (alive, complete) {
+            (_, true) => Outcome::Accepted,
+            (true, false) => Outcome::Partial,
+            (false, false) => Outcome::Rejected,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    test: Vec<Case>,
+}
+
+impl Case {
+    /// All cases of all files; the names start with the file's.
+    pub(crate) fn load_all() -> Vec<Case> {
+        let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata"));
+        let entries = std::fs::read_dir(&folder).expect("the folder of cases");
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+        paths.sort();
+        let mut cases = Vec::new();
+        for path in paths {
+            let text = std::fs::read_to_string(&path).expect("a readable file");
+            let file: File =
+                toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            cases.extend(
+                file.test.into_iter().map(|case| Case { name: format!("{stem}/{}", case.name), ..case }),
+            );
+        }
+        cases
+    }
+
+    /// The grammar of the case.
+    pub(crate) fn grammar(&self) -> Result<Grammar> {
+        let (limits, budget) = (Limits::default(), Budget::default());
+        let root = self.root.as_deref().unwrap_or("root");
+        match (&self.ebnf, &self.gbnf, &self.regex) {
+            (Some(text), None, None) => ebnf::parse(text, root, &limits, &budget),
+            (None, Some(text), None) => {
+                let tokens = self.tokens().unwrap_or_default();
+                let find = |text: &str| (0..).zip(&tokens).find(|(_, token)| *token == text.as_bytes());
+                let find = |text: &str| find(text).map(|(id, _)| id);
+                ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget)
+            }
+            (None, None, Some(pattern)) => regex::to_grammar(pattern, &self.syntax()?, &limits, &budget),
+            _ => panic!("{}: exactly one of `ebnf`, `gbnf` and `regex` is needed", self.name),
+        }
+    }
+
+    /// How the regex is to be read.
+    fn syntax(&self) -> Result<regex::Syntax> {
+        let syntax = if self.search { regex::Syntax::search() } else { regex::Syntax::whole() };
+        match self.flags.as_str() {
+            "" => Ok(syntax),
+            letters => Ok(syntax.with_flags(regex::Flags::from_letters(letters)?)),
+        }
+    }
+
+    /// All texts with their outcomes.
+    pub(crate) fn texts(&self) -> Vec<(Vec<u8>, Outcome)> {
+        let lists = [
+            (&self.accept, &self.accept_hex, Outcome::Accepted),
+            (&self.partial, &self.partial_hex, Outcome::Partial),
+            (&self.reject, &self.reject_hex, Outcome::Rejected),
+        ];
+        let mut texts = Vec::new();
+        for (plain, hex, outcome) in lists {
+            texts.extend(plain.iter().map(|text| (text.clone().into_bytes(), outcome)));
+            texts.extend(hex.iter().map(|text| (from_hex(text), outcome)));
+        }
+        texts
+    }
+
+    /// All texts that are given as token ids, with their outcomes.
+    pub(crate) fn token_texts(&self) -> Vec<(Vec<u32>, Outcome)> {
+        let lists = [
+            (&self.accept_tokens, Outcome::Accepted),
+            (&self.partial_tokens, Outcome::Partial),
+            (&self.reject_tokens, Outcome::Rejected),
+        ];
+        lists
+            .into_iter()
+            .flat_map(|(list, outcome)| list.iter().map(move |ids| (ids.clone(), outcome)))
+            .collect()
+    }
+
+    /// The vocabulary that the case brings along, if it does.
+    pub(crate) fn tokens(&self) -> Option<Vec<Vec<u8>>> {
+        let tokens: Vec<Vec<u8>> = self
+            .vocab
+            .iter()
+            .map(|text| text.clone().into_bytes())
+            .chain(self.vocab_hex.iter().map(|text| from_hex(text)))
+            .collect();
+        (!tokens.is_empty()).then_some(tokens)
+    }
+
+    /// Texts, each with what is forced after it.
+    pub(crate) fn jumps(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let plain =
+            self.jump.iter().map(|(text, forced)| (text.clone().into_bytes(), forced.clone().into_bytes()));
+        plain.chain(self.jump_hex.iter().map(|(text, forced)| (from_hex(text), from_hex(forced)))).collect()
+    }
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits = |at| text.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    (0..text.len()).step_by(2).map(|at| digits(at).unwrap_or_else(|| panic!("{text:?} is not hex"))).collect()
+}

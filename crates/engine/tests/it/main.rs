@@ -1,0 +1,17 @@
+//! The tests of the engine: cases as data and random grammars, each checked against the oracle.
+//!
+//! One crate, so that all of them share what they need:
+//!
+//! 1. [`case`]: the cases of `testdata/*.toml`. [`tree`]: random grammars. [`vocabulary`]: small vocabularies.
+//! 2. [`walk`]: a walk of the engine beside the oracle that checks everything at every step.
+//! 3. [`data`], [`random`], [`threads`], [`passes`]: the tests.
+
+mod case;
+mod data;
+mod dice;
+mod passes;
+mod random;
+mod threads;
+mod tree;
+mod vocabulary;
+mod walk;

@@ -1,0 +1,141 @@
+//! Facts about expressions that several passes need: which match something, which match the empty string, which
+//! rules call each other in a circle.
+//!
+//! All of them run in time linear in the grammar, without recursion.
+
+use crate::ir::{Expr, ExprId, Grammar, RuleId};
+
+/// Which expressions can match something at all, by expression.
+pub fn productive(grammar: &Grammar) -> Vec<bool> {
+    least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never))
+}
+
+/// Which expressions can match the empty string, by expression.
+pub fn nullable(grammar: &Grammar) -> Vec<bool> {
+    least_fixpoint(grammar, |expr| match expr {
+        Expr::Empty | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => true,
+        Expr::Automaton(automaton) => automaton.dfa.is_accepting(crate::regular::Dfa::START),
+        _ => false,
+    })
+}
+
+/// The least set of expressions that holds the leaves for which `leaf` says so, sequences and conjunctions of
+/// members, alternatives with a member, repeats of members or of nothing, and rules whose body is a member.
+fn least_fixpoint(grammar: &Grammar, leaf: impl Fn(&Expr) -> bool) -> Vec<bool> {
+    let count = grammar.exprs().len();
+    let mut parents: Vec<Vec<ExprId>> = vec![Vec::new(); count];
+    let mut calls: Vec<Vec<ExprId>> = vec![Vec::new(); grammar.rules().len()];
+    let mut missing: Vec<usize> = vec![0; count];
+    let mut queue: Vec<ExprId> = Vec::new();
+    for (id, expr) in grammar.exprs() {
+        missing[id.index()] = match expr {
+            Expr::Seq(items) | Expr::And(items) => items.len(),
+            Expr::Repeat { min: 0, .. } | Expr::Not(_) => 0,
+            Expr::Alt(_) | Expr::Repeat { .. } | Expr::Rule(_) => 1,
+            other => usize::from(!leaf(other)),
+        };
+        if missing[id.index()] == 0 {
+            queue.push(id);
+        }
+        expr.children().iter().for_each(|child| parents[child.index()].push(id));
+        if let Expr::Rule(rule) = expr {
+            calls[rule.index()].push(id);
+        }
+    }
+    for (id, rule) in grammar.rules() {
+        parents[rule.body.index()].extend(calls[id.index()].iter());
+    }
+    let mut member = vec![false; count];
+    queue.iter().for_each(|id| member[id.index()] = true);
+    while let Some(id) = queue.pop() {
+        for &parent in &parents[id.index()] {
+            let left = &mut missing[parent.index()];
+            *left = left.saturating_sub(1);
+            if *left == 0 && !std::mem::replace(&mut member[parent.index()], true) {
+                queue.push(parent);
+            }
+        }
+    }
+    member
+}
+
+/// The rules that each rule names, by rule.
+pub fn rule_references(grammar: &Grammar) -> Vec<Vec<RuleId>> {
+    let mut seen = vec![u32::MAX; grammar.exprs().len()];
+    let mut stack = Vec::new();
+    let mut references = Vec::with_capacity(grammar.rules().len());
+    for (id, rule) in grammar.rules() {
+        let mut named = Vec::new();
+        stack.push(rule.body);
+        while let Some(expr) = stack.pop() {
+            if std::mem::replace(&mut seen[expr.index()], id.0) != id.0 {
+                named.extend(grammar.expr(expr).rules());
+                stack.extend(grammar.expr(expr).children());
+            }
+        }
+        references.push(named);
+    }
+    references
+}
+
+/// The circles of a graph over `0..graph.len()`: its strongly connected parts, each after the parts that it leads to.
+///
+/// Tarjan's algorithm with a stack of its own.
+pub fn strong_components(graph: &[Vec<u32>]) -> Vec<Vec<u32>> {
+    const UNSEEN: u32 = u32::MAX;
+    let mut index = vec![UNSEEN; graph.len()];
+    let mut low = vec![0u32; graph.len()];
+    let mut on_path = vec![false; graph.len()];
+    let mut path: Vec<u32> = Vec::new();
+    let mut components = Vec::new();
+    let mut next = 0;
+    for root in 0..graph.len() as u32 {
+        if index[root as usize] != UNSEEN {
+            continue;
+        }
+        let mut calls: Vec<(u32, usize)> = vec![(root, 0)];
+        while let Some(&mut (vertex, ref mut edge)) = calls.last_mut() {
+            let at = vertex as usize;
+            if *edge == 0 && index[at] == UNSEEN {
+                index[at] = next;
+                low[at] = next;
+                next += 1;
+                path.push(vertex);
+                on_path[at] = true;
+            }
+            if let Some(&target) = graph[at].get(*edge) {
+                *edge += 1;
+                if index[target as usize] == UNSEEN {
+                    calls.push((target, 0));
+                } else if on_path[target as usize] {
+                    low[at] = low[at].min(index[target as usize]);
+                }
+                continue;
+            }
+            calls.pop();
+            if let Some(&(caller, _)) = calls.last() {
+                low[caller as usize] = low[caller as usize].min(low[at]);
+            }
+            if low[at] == index[at] {
+                let start = path.iter().rposition(|&other| other == vertex).unwrap_or(0);
+                let component = path.split_off(start);
+                component.iter().for_each(|&member| on_path[member as usize] = false);
+                components.push(component);
+            }
+        }
+    }
+    components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strong_components;
+
+    #[test]
+    fn finds_circles_after_what_they_lead_to() {
+        let graph = vec![vec![1], vec![2], vec![1, 3], vec![], vec![0]];
+        let mut components = strong_components(&graph);
+        components.iter_mut().for_each(|component| component.sort_unstable());
+        assert_eq!(components, [vec![3], vec![1, 2], vec![0], vec![4]]);
+    }
+}

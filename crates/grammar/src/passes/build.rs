@@ -1,0 +1,394 @@
+//! Expressions become automata of terminals, calls and tokens.
+//!
+//! A construction after Thompson: each expression joins two nodes. Jumps are kept, so the result is linear in the
+//! grammar; the engine follows them when it closes a configuration.
+
+use super::analysis::nullable;
+use super::shape::{Shape, is_wide_terminal, shapes};
+use crate::error::{Error, Result};
+use crate::ir::{Builder, Expr, ExprId, Grammar, TokenSet};
+use crate::limits::Budget;
+use crate::machine::{Counter, Edge, Label, MachineRuleId, Node, NodeId};
+
+/// How deep expressions may nest here; the parsers and the inlining keep below it.
+const DEPTH: usize = 6_000;
+
+/// The machine while it is being made.
+pub struct Draft {
+    pub(super) nodes: Vec<Node>,
+    pub(super) rules: Vec<DraftRule>,
+    pub(super) root: MachineRuleId,
+    pub(super) accepts_empty: bool,
+    pub(super) token_sets: Vec<TokenSet>,
+    pub(super) exprs: Vec<Expr>,
+}
+
+/// A rule of the machine while it is being made.
+#[derive(Clone, Debug)]
+pub(super) struct DraftRule {
+    pub(super) name: String,
+    pub(super) start: NodeId,
+    pub(super) end: NodeId,
+    pub(super) temperature: Option<f32>,
+}
+
+impl Draft {
+    pub(super) fn add_node(&mut self, temperature: Option<f32>, budget: &Budget) -> Result<NodeId> {
+        budget.check_nodes(self.nodes.len())?;
+        self.nodes.push(Node { temperature, ..Node::default() });
+        Ok(NodeId(self.nodes.len() as u32 - 1))
+    }
+
+    pub(super) fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.0 as usize]
+    }
+
+    pub(super) fn jump(&mut self, from: NodeId, to: NodeId) {
+        if from != to {
+            self.node_mut(from).jumps.push(to);
+        }
+    }
+}
+
+/// The draft of `grammar`.
+pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
+    let nullable = nullable(grammar);
+    let accepts_empty = nullable[grammar.rule(grammar.root()).body.index()];
+    let mut work = Work {
+        grammar,
+        shapes: shapes(grammar),
+        nullable,
+        terminals: Builder::new(budget.limits()),
+        draft: Draft {
+            nodes: Vec::new(),
+            rules: Vec::new(),
+            root: MachineRuleId(grammar.root().0),
+            accepts_empty,
+            token_sets: Vec::new(),
+            exprs: Vec::new(),
+        },
+        copied: vec![None; grammar.exprs().len()],
+        repeats: hashbrown::HashMap::new(),
+        token_sets: hashbrown::HashMap::new(),
+        temperature: None,
+        budget,
+    };
+    for (_, rule) in grammar.rules() {
+        work.declare(rule.name.clone(), rule.options.temperature)?;
+    }
+    for (id, rule) in grammar.rules() {
+        work.define(MachineRuleId(id.0), rule.body)?;
+    }
+    let mut draft = work.draft;
+    draft.exprs = work.terminals.into_exprs();
+    Ok(draft)
+}
+
+struct Work<'g> {
+    grammar: &'g Grammar,
+    shapes: Vec<Shape>,
+    nullable: Vec<bool>,
+    /// The expressions of the terminals.
+    terminals: Builder,
+    draft: Draft,
+    /// The terminal that an expression was copied to, by expression.
+    copied: Vec<Option<ExprId>>,
+    /// The rule made for the body of a counted repeat.
+    repeats: hashbrown::HashMap<ExprId, MachineRuleId>,
+    /// The number of an expression's token set.
+    token_sets: hashbrown::HashMap<ExprId, u32>,
+    temperature: Option<f32>,
+    budget: &'g Budget,
+}
+
+impl Work<'_> {
+    fn declare(&mut self, name: String, temperature: Option<f32>) -> Result<MachineRuleId> {
+        let start = self.draft.add_node(temperature, self.budget)?;
+        let end = self.draft.add_node(temperature, self.budget)?;
+        self.draft.rules.push(DraftRule { name, start, end, temperature });
+        Ok(MachineRuleId(self.draft.rules.len() as u32 - 1))
+    }
+
+    fn define(&mut self, rule: MachineRuleId, body: ExprId) -> Result<()> {
+        let DraftRule { start, end, temperature, .. } = self.draft.rules[rule.0 as usize];
+        let outer = std::mem::replace(&mut self.temperature, temperature);
+        self.expr(body, start, end, 0)?;
+        self.temperature = outer;
+        Ok(())
+    }
+
+    fn node(&mut self) -> Result<NodeId> {
+        self.draft.add_node(self.temperature, self.budget)
+    }
+
+    fn edge(&mut self, from: NodeId, label: Label, target: NodeId) {
+        self.draft.node_mut(from).edges.push(Edge { label, target });
+    }
+
+    /// Joins `from` and `to` by `id`.
+    fn expr(&mut self, id: ExprId, from: NodeId, to: NodeId, depth: usize) -> Result<()> {
+        if depth > DEPTH {
+            return Err(Error::limit("the nesting depth of expressions", DEPTH, "max_depth"));
+        }
+        if self.shapes[id.index()].is_narrow() || is_wide_terminal(self.grammar, &self.shapes, id) {
+            return self.terminal(&[id], from, to);
+        }
+        let grammar = self.grammar;
+        match grammar.expr(id) {
+            Expr::Seq(items) => self.sequence(items, from, to, depth),
+            Expr::Alt(items) => self.alternatives(items, from, to, depth),
+            Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, from, to, depth),
+            Expr::Rule(rule) => {
+                self.edge(from, Label::Call(MachineRuleId(rule.0)), to);
+                if self.nullable[id.index()] {
+                    self.draft.jump(from, to);
+                }
+                Ok(())
+            }
+            Expr::Token(set) => {
+                let sets = &mut self.draft.token_sets;
+                let at = *self.token_sets.entry(id).or_insert_with(|| {
+                    sets.push(set.clone());
+                    sets.len() as u32 - 1
+                });
+                self.edge(from, Label::Token(at), to);
+                Ok(())
+            }
+            other => Err(Error::unsupported(format!("an expression survived its pass: {other:?}"))),
+        }
+    }
+
+    /// A terminal that is the sequence of `items`.
+    fn terminal(&mut self, items: &[ExprId], from: NodeId, to: NodeId) -> Result<()> {
+        let copies = items.iter().map(|&item| self.copy(item)).collect::<Result<Vec<_>>>()?;
+        let nullable = items.iter().all(|item| self.nullable[item.index()]);
+        self.terminal_edge(copies, nullable, from, to);
+        Ok(())
+    }
+
+    fn terminal_edge(&mut self, copies: Vec<ExprId>, nullable: bool, from: NodeId, to: NodeId) {
+        let terminal = self.terminals.seq(copies);
+        if *self.terminals.expr(terminal) != Expr::Empty {
+            self.edge(from, Label::Terminal(terminal), to);
+        }
+        if nullable {
+            self.draft.jump(from, to);
+        }
+    }
+
+    /// `id` among the expressions of the terminals.
+    fn copy(&mut self, id: ExprId) -> Result<ExprId> {
+        let grammar = self.grammar;
+        let mut stack = vec![(id, false)];
+        while let Some((id, children_done)) = stack.pop() {
+            if self.copied[id.index()].is_some() {
+                continue;
+            }
+            self.budget.tick()?;
+            let expr = grammar.expr(id);
+            if !children_done {
+                stack.push((id, true));
+                stack.extend(expr.children().iter().map(|&child| (child, false)));
+                continue;
+            }
+            let children: Vec<ExprId> = expr.children().iter().filter_map(|c| self.copied[c.index()]).collect();
+            let copy = match expr {
+                Expr::Seq(_) => self.terminals.seq(children),
+                Expr::Alt(_) => self.terminals.alt(children),
+                Expr::Repeat { min, max, .. } => self.terminals.repeat(children[0], *min, *max),
+                Expr::Bytes(bytes) => self.terminals.bytes(bytes),
+                Expr::Class(set) => self.terminals.class(set.clone()),
+                Expr::Automaton(automaton) => self.terminals.automaton(automaton.clone()),
+                _ => self.terminals.empty(),
+            };
+            self.terminals.check()?;
+            self.copied[id.index()] = Some(copy);
+        }
+        Ok(self.copied[id.index()].unwrap_or_else(|| self.terminals.empty()))
+    }
+
+    /// A sequence: runs of narrow items are one terminal each, and a wide loop takes the delimiter on either side.
+    fn sequence(&mut self, items: &[ExprId], from: NodeId, to: NodeId, depth: usize) -> Result<()> {
+        let mut parts = Parts::default();
+        for (at, &item) in items.iter().enumerate() {
+            if is_wide_terminal(self.grammar, &self.shapes, item) {
+                let next = items.get(at + 1).map(|&next| self.grammar.expr(next));
+                let delimiter = match next {
+                    Some(Expr::Bytes(bytes)) => Some(bytes[0]),
+                    _ => None,
+                };
+                let copy = self.copy(item)?;
+                parts.wide(&mut self.terminals, copy, self.nullable[item.index()], delimiter);
+            } else if self.shapes[item.index()].is_narrow() {
+                let copy = self.copy(item)?;
+                parts.narrow(&mut self.terminals, copy, self.nullable[item.index()]);
+            } else {
+                parts.other(item);
+            }
+        }
+        let parts = parts.done();
+        let mut at = from;
+        for (index, part) in parts.iter().enumerate() {
+            let next = if index + 1 == parts.len() { to } else { self.node()? };
+            match part {
+                Part::Terminal { items, .. } => {
+                    let nullable = items.iter().all(|&(_, nullable)| nullable);
+                    self.terminal_edge(items.iter().map(|&(item, _)| item).collect(), nullable, at, next);
+                }
+                Part::Other(item) => self.expr(*item, at, next, depth + 1)?,
+            }
+            at = next;
+        }
+        if parts.is_empty() {
+            self.draft.jump(from, to);
+        }
+        Ok(())
+    }
+
+    /// Alternatives: the narrow ones are one terminal together.
+    fn alternatives(&mut self, items: &[ExprId], from: NodeId, to: NodeId, depth: usize) -> Result<()> {
+        let mut narrow = Vec::new();
+        let mut nullable = false;
+        for &item in items {
+            if self.shapes[item.index()].is_narrow() {
+                narrow.push(self.copy(item)?);
+                nullable |= self.nullable[item.index()];
+            } else {
+                self.expr(item, from, to, depth + 1)?;
+            }
+        }
+        if !narrow.is_empty() {
+            let together = self.terminals.alt(narrow);
+            self.terminal_edge(vec![together], nullable, from, to);
+        }
+        Ok(())
+    }
+
+    fn repeat(
+        &mut self,
+        body: ExprId,
+        min: u32,
+        max: Option<u32>,
+        from: NodeId,
+        to: NodeId,
+        depth: usize,
+    ) -> Result<()> {
+        let nullable = self.nullable[body.index()];
+        let min = if nullable { 0 } else { min };
+        match (min, max) {
+            (0, Some(1)) => {
+                self.expr(body, from, to, depth + 1)?;
+                self.draft.jump(from, to);
+            }
+            (0 | 1, None) => {
+                let (first, last) = (self.node()?, self.node()?);
+                self.draft.jump(from, first);
+                self.expr(body, first, last, depth + 1)?;
+                self.draft.jump(last, first);
+                self.draft.jump(last, to);
+                if min == 0 {
+                    self.draft.jump(from, to);
+                }
+            }
+            _ => {
+                let rule = self.repeated_rule(body)?;
+                let node = self.node()?;
+                let max = max.unwrap_or(Counter::UNBOUNDED);
+                self.draft.node_mut(node).counter = Some(Counter { rule, min, max, next: to });
+                self.draft.jump(from, node);
+            }
+        }
+        Ok(())
+    }
+
+    /// A rule whose body is `body`.
+    fn repeated_rule(&mut self, body: ExprId) -> Result<MachineRuleId> {
+        if let Expr::Rule(rule) = self.grammar.expr(body) {
+            return Ok(MachineRuleId(rule.0));
+        }
+        if let Some(&rule) = self.repeats.get(&body) {
+            return Ok(rule);
+        }
+        let rule = self.declare(format!("repeated {}", body.index()), self.temperature)?;
+        self.repeats.insert(body, rule);
+        self.define(rule, body)?;
+        Ok(rule)
+    }
+}
+
+/// A part of a sequence.
+enum Part {
+    /// Items with whether each can be empty.
+    Terminal {
+        items: Vec<(ExprId, bool)>,
+        wide: bool,
+    },
+    Other(ExprId),
+}
+
+/// The parts of a sequence while they are being gathered.
+#[derive(Default)]
+struct Parts {
+    parts: Vec<Part>,
+    /// The next narrow item gives its first byte to the wide terminal before it.
+    first_byte_taken: bool,
+}
+
+impl Parts {
+    fn narrow(&mut self, builder: &mut Builder, mut item: ExprId, nullable: bool) {
+        if std::mem::take(&mut self.first_byte_taken)
+            && let Expr::Bytes(bytes) = builder.expr(item)
+        {
+            let rest = bytes[1..].to_vec();
+            if rest.is_empty() {
+                return;
+            }
+            item = builder.bytes(rest);
+        }
+        match self.parts.last_mut() {
+            Some(Part::Terminal { items, wide: false }) => items.push((item, nullable)),
+            _ => self.parts.push(Part::Terminal { items: vec![(item, nullable)], wide: false }),
+        }
+    }
+
+    fn wide(&mut self, builder: &mut Builder, item: ExprId, nullable: bool, delimiter: Option<u8>) {
+        let mut items = Vec::new();
+        items.extend(self.take_delimiter(builder).map(|before| (before, false)));
+        items.push((item, nullable));
+        items.extend(delimiter.map(|byte| (builder.bytes([byte]), false)));
+        self.first_byte_taken = delimiter.is_some();
+        self.parts.push(Part::Terminal { items, wide: true });
+    }
+
+    /// Takes what delimits a wide loop on its left out of the narrow terminal before it: a class, or one byte.
+    fn take_delimiter(&mut self, builder: &mut Builder) -> Option<ExprId> {
+        let Some(Part::Terminal { items, wide: false }) = self.parts.last_mut() else { return None };
+        let (last, _) = *items.last()?;
+        let delimiter = match builder.expr(last).clone() {
+            Expr::Class(_) => {
+                items.pop();
+                last
+            }
+            Expr::Bytes(bytes) => {
+                items.pop();
+                if bytes.len() > 1 {
+                    items.push((builder.bytes(&bytes[..bytes.len() - 1]), false));
+                }
+                builder.bytes([bytes[bytes.len() - 1]])
+            }
+            _ => return None,
+        };
+        if items.is_empty() {
+            self.parts.pop();
+        }
+        Some(delimiter)
+    }
+
+    fn other(&mut self, item: ExprId) {
+        self.parts.push(Part::Other(item));
+    }
+
+    fn done(self) -> Vec<Part> {
+        self.parts
+    }
+}

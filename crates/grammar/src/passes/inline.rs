@@ -1,0 +1,137 @@
+//! Inlining: regular rules, and rules that are called once, take their callers' place.
+//!
+//! Expressions are hash-consed, so putting a rule's body where its name stood copies a number. What can grow is the
+//! flattened text of sequences and alternatives, so large rules that are called often stay calls: sizes add instead
+//! of multiplying. Depth is bounded too, because later passes recurse on it.
+
+use super::analysis::{rule_references, strong_components};
+use super::rewrite::Rewriter;
+use crate::error::Result;
+use crate::ir::{Expr, ExprId, Grammar, RuleId};
+use crate::limits::Budget;
+
+/// A rule up to this size is inlined wherever it is called.
+const SMALL: u64 = 64;
+/// The size that all the copies of larger regular rules may have together.
+const COPIES: u64 = 200_000;
+/// How deep the expressions may nest after inlining.
+const DEPTH: u32 = 400;
+
+/// `grammar` with such rules inlined; they stay defined, and trimming drops them.
+pub fn inline(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
+    let references = rule_references(grammar);
+    let graph: Vec<Vec<u32>> =
+        references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();
+    let uses = count_uses(grammar);
+    let mut facts = Facts::new(grammar);
+    let mut inlined: Vec<Option<ExprId>> = vec![None; references.len()];
+    let mut copies_left = COPIES;
+    let mut copy = Rewriter::new(grammar, budget, |_| true);
+    // Callees come before their callers, so a body is final when it is put into another.
+    for component in strong_components(&graph) {
+        let recursive = component.len() > 1 || graph[component[0] as usize].contains(&component[0]);
+        for &rule in &component {
+            let id = RuleId(rule);
+            let body = grammar.rule(id).body;
+            facts.compute(grammar, body, budget)?;
+            let new = copy.copy(body, budget, &mut |_, _, expr| match expr {
+                Expr::Rule(callee) => Ok(inlined[callee.index()]),
+                _ => Ok(None),
+            })?;
+            copy.define(id, new);
+            let fact = facts.of(body);
+            let rule = grammar.rule(id);
+            let single = uses[id.index()] <= 1;
+            let cost = fact.size.saturating_mul(uses[id.index()]);
+            let affordable = single || fact.size <= SMALL || (fact.regular && cost <= copies_left);
+            let wanted = fact.regular || single;
+            let may = !recursive && rule.options.temperature.is_none() && fact.depth <= DEPTH;
+            if may && wanted && affordable {
+                if !single && fact.size > SMALL {
+                    copies_left -= cost;
+                }
+                inlined[id.index()] = Some(new);
+                facts.rules[id.index()] = Some(fact);
+            }
+        }
+    }
+    copy.finish()
+}
+
+/// How often each rule is named, by rule; a shared expression counts once for each place that holds it.
+fn count_uses(grammar: &Grammar) -> Vec<u64> {
+    let mut places = vec![0u64; grammar.exprs().len()];
+    for (_, expr) in grammar.exprs() {
+        expr.children().iter().for_each(|child| places[child.index()] += 1);
+    }
+    grammar.rules().for_each(|(_, rule)| places[rule.body.index()] += 1);
+    let mut uses = vec![0; grammar.rules().len()];
+    for (id, expr) in grammar.exprs() {
+        for rule in expr.rules() {
+            uses[rule.index()] += places[id.index()].max(1);
+        }
+    }
+    uses
+}
+
+/// What decides about an expression: whether it is regular, and how large and deep it is once inlined.
+#[derive(Clone, Copy, Default)]
+struct Fact {
+    regular: bool,
+    size: u64,
+    depth: u32,
+}
+
+struct Facts {
+    exprs: Vec<Option<Fact>>,
+    /// The facts of the rules that are inlined, by rule.
+    rules: Vec<Option<Fact>>,
+}
+
+impl Facts {
+    fn new(grammar: &Grammar) -> Self {
+        Facts { exprs: vec![None; grammar.exprs().len()], rules: vec![None; grammar.rules().len()] }
+    }
+
+    fn of(&self, expr: ExprId) -> Fact {
+        self.exprs[expr.index()].unwrap_or_default()
+    }
+
+    fn compute(&mut self, grammar: &Grammar, root: ExprId, budget: &Budget) -> Result<()> {
+        let mut stack = vec![(root, false)];
+        while let Some((id, children_done)) = stack.pop() {
+            if self.exprs[id.index()].is_some() {
+                continue;
+            }
+            budget.tick()?;
+            let expr = grammar.expr(id);
+            if children_done || expr.children().is_empty() {
+                self.exprs[id.index()] = Some(self.fact(expr));
+            } else {
+                stack.push((id, true));
+                stack.extend(expr.children().iter().map(|&child| (child, false)));
+            }
+        }
+        Ok(())
+    }
+
+    fn fact(&self, expr: &Expr) -> Fact {
+        match expr {
+            Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
+                Fact { regular: false, size: 1, depth: 1 }
+            }
+            Expr::Rule(rule) => self.rules[rule.index()].unwrap_or(Fact { regular: false, size: 1, depth: 1 }),
+            Expr::Bytes(bytes) => Fact { regular: true, size: 1 + bytes.len() as u64 / 8, depth: 1 },
+            _ => {
+                let mut all = Fact { regular: true, size: 1, depth: 1 };
+                for &child in expr.children() {
+                    let child = self.of(child);
+                    all.regular &= child.regular;
+                    all.size = all.size.saturating_add(child.size);
+                    all.depth = all.depth.max(child.depth.saturating_add(1));
+                }
+                all
+            }
+        }
+    }
+}

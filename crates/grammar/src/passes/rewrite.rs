@@ -1,0 +1,78 @@
+//! Rebuilding a grammar with some of its expressions replaced: what the passes on expressions share.
+
+use crate::error::Result;
+use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, copy_expr};
+use crate::limits::Budget;
+
+/// A grammar that is being copied, expression by expression.
+pub(super) struct Rewriter<'g> {
+    pub(super) grammar: &'g Grammar,
+    pub(super) builder: Builder,
+    /// The new rules, by old rule. Rules that are dropped keep a placeholder that nobody names.
+    pub(super) rules: Vec<RuleId>,
+    /// The new expressions, by old expression; meaningful where `done` says so.
+    exprs: Vec<ExprId>,
+    done: Vec<bool>,
+}
+
+impl<'g> Rewriter<'g> {
+    /// Starts a copy of `grammar` with the rules for which `keep` says so.
+    pub(super) fn new(grammar: &'g Grammar, budget: &Budget, keep: impl Fn(RuleId) -> bool) -> Self {
+        let mut builder = Builder::new(budget.limits());
+        let never = builder.never();
+        let mut rules = Vec::with_capacity(grammar.rules().len());
+        for (id, rule) in grammar.rules() {
+            rules.push(if keep(id) { builder.declare(&rule.name) } else { RuleId(u32::MAX) });
+        }
+        let count = grammar.exprs().len();
+        Rewriter { grammar, builder, rules, exprs: vec![never; count], done: vec![false; count] }
+    }
+
+    /// The new expression of `root`. `replace` may give one for an expression before its children are looked at.
+    pub(super) fn copy(
+        &mut self,
+        root: ExprId,
+        budget: &Budget,
+        replace: &mut dyn FnMut(&mut Builder, ExprId, &Expr) -> Result<Option<ExprId>>,
+    ) -> Result<ExprId> {
+        let grammar = self.grammar;
+        let mut stack = vec![(root, false)];
+        while let Some((id, children_done)) = stack.pop() {
+            if self.done[id.index()] {
+                continue;
+            }
+            budget.tick()?;
+            let expr = grammar.expr(id);
+            if !children_done {
+                if let Some(new) = replace(&mut self.builder, id, expr)? {
+                    self.set(id, new);
+                    continue;
+                }
+                stack.push((id, true));
+                stack.extend(expr.children().iter().map(|&child| (child, false)));
+                continue;
+            }
+            let new = copy_expr(&mut self.builder, expr, &self.exprs, &self.rules);
+            self.builder.check()?;
+            self.set(id, new);
+        }
+        Ok(self.exprs[root.index()])
+    }
+
+    fn set(&mut self, old: ExprId, new: ExprId) {
+        self.exprs[old.index()] = new;
+        self.done[old.index()] = true;
+    }
+
+    /// Gives the copy of `old` its body, with the options that `old` has.
+    pub(super) fn define(&mut self, old: RuleId, body: ExprId) {
+        let options = self.grammar.rule(old).options.clone();
+        self.builder.define(self.rules[old.index()], body, options);
+    }
+
+    /// The finished copy.
+    pub(super) fn finish(self) -> Result<Grammar> {
+        let root = self.rules[self.grammar.root().index()];
+        self.builder.finish(root)
+    }
+}

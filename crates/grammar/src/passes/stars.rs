@@ -1,0 +1,66 @@
+//! Which nodes are stars.
+//!
+//! In `e ::= e "+" e | number` the node after `e` is where `("+" e)*` starts. Each `+` calls `e` with that node to come
+//! back to, so after ten of them ten frames lie on each other, and all the shorter stacks are possible too. But two
+//! stars in a row are one star, so the engine need not push a second. That keeps ambiguous grammars flat.
+//!
+//! A node is a star if the rule may end there, and if wherever the rule may end after something was read, it could
+//! also go on from that node.
+
+use hashbrown::HashSet;
+
+use crate::error::Result;
+use crate::limits::Budget;
+use crate::machine::{MachineRule, Node, NodeId};
+
+/// Rules with more nodes than this are left as they are.
+const MAX_NODES: usize = 4_096;
+
+/// Marks the nodes that are stars.
+pub(super) fn mark(nodes: &mut [Node], rules: &[MachineRule], budget: &Budget) -> Result<()> {
+    for rule in rules {
+        for star in stars_of(nodes, rule.start, budget)? {
+            nodes[star.0 as usize].star = true;
+        }
+    }
+    Ok(())
+}
+
+fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<NodeId>> {
+    let mut stars: Option<HashSet<NodeId>> = None;
+    let mut seen: HashSet<NodeId> = HashSet::from_iter([start]);
+    let mut stack = vec![start];
+    while let Some(id) = stack.pop() {
+        budget.tick()?;
+        let node = &nodes[id.0 as usize];
+        if node.counter.is_some() && node.accepting || seen.len() > MAX_NODES {
+            return Ok(HashSet::new());
+        }
+        stack.extend(node.successors().filter(|&next| seen.insert(next)));
+        for target in node.edges.iter().map(|edge| edge.target) {
+            if !nodes[target.0 as usize].accepting {
+                continue;
+            }
+            let jumps = jump_closure(nodes, target, budget)?;
+            let left = match stars {
+                None => jumps.into_iter().filter(|id| nodes[id.0 as usize].accepting).collect(),
+                Some(known) => known.intersection(&jumps).copied().collect::<HashSet<_>>(),
+            };
+            if left.is_empty() {
+                return Ok(left);
+            }
+            stars = Some(left);
+        }
+    }
+    Ok(stars.unwrap_or_default())
+}
+
+fn jump_closure(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<NodeId>> {
+    let mut seen: HashSet<NodeId> = HashSet::from_iter([start]);
+    let mut stack = vec![start];
+    while let Some(id) = stack.pop() {
+        budget.tick()?;
+        stack.extend(nodes[id.0 as usize].jumps.iter().copied().filter(|&next| seen.insert(next)));
+    }
+    Ok(seen)
+}

@@ -1,0 +1,63 @@
+//! Trimming: what can match nothing and what nobody calls goes away.
+//!
+//! After this pass every expression matches something, so a prefix that the machine can read can always be
+//! completed: there are no dead ends. A grammar whose root matches nothing is refused here.
+
+use super::analysis::productive;
+use super::rewrite::Rewriter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ir::{ExprId, Grammar};
+use crate::limits::Budget;
+
+/// `grammar` without what is unproductive or unreachable.
+pub fn trim(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
+    let productive = productive(grammar);
+    let root = grammar.rule(grammar.root());
+    if !productive[root.body.index()] {
+        return Err(empty_language(grammar, &productive));
+    }
+    let reachable = reachable_rules(grammar, &productive);
+    let mut copy = Rewriter::new(grammar, budget, |rule| reachable[rule.index()]);
+    for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
+        let body = copy.copy(rule.body, budget, &mut |builder, id, _| {
+            Ok((!productive[id.index()]).then(|| builder.never()))
+        })?;
+        copy.define(id, body);
+    }
+    copy.finish()
+}
+
+fn reachable_rules(grammar: &Grammar, productive: &[bool]) -> Vec<bool> {
+    let mut rules = vec![false; grammar.rules().len()];
+    let mut exprs = vec![false; grammar.exprs().len()];
+    let mut stack: Vec<ExprId> = vec![grammar.rule(grammar.root()).body];
+    rules[grammar.root().index()] = true;
+    while let Some(id) = stack.pop() {
+        if !productive[id.index()] || std::mem::replace(&mut exprs[id.index()], true) {
+            continue;
+        }
+        let expr = grammar.expr(id);
+        stack.extend(expr.children());
+        for rule in expr.rules() {
+            if !std::mem::replace(&mut rules[rule.index()], true) {
+                stack.push(grammar.rule(rule).body);
+            }
+        }
+    }
+    rules
+}
+
+fn empty_language(grammar: &Grammar, productive: &[bool]) -> Error {
+    let dead: Vec<&str> = grammar
+        .rules()
+        .filter(|(_, rule)| !productive[rule.body.index()])
+        .map(|(_, rule)| rule.name.as_str())
+        .take(5)
+        .collect();
+    Error::new(ErrorKind::Invalid, "the grammar generates nothing: no finite string matches it").with_help(
+        format!(
+            "these rules have no alternative that ends without recursion or an empty class: {}",
+            dead.join(", ")
+        ),
+    )
+}

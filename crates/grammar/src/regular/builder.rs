@@ -1,0 +1,259 @@
+//! Building a [`Dfa`] by hand: states and byte ranges in, the minimal automaton out.
+//!
+//! For code that knows its automaton (Aho-Corasick, a suffix automaton, a product). Where the construction is not
+//! deterministic, use [`super::Nfa`].
+
+use super::dfa::{Dfa, State, StateId};
+use super::partition::{Transition, equivalence_classes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Budget;
+
+/// Collects states and edges; the first state is the start.
+#[derive(Clone, Debug, Default)]
+pub struct DfaBuilder {
+    accepting: Vec<bool>,
+    edges: Vec<Vec<(u8, u8, StateId)>>,
+}
+
+impl DfaBuilder {
+    /// No state yet, which is the empty language.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a state. The first one is the start.
+    pub fn add_state(&mut self, accepting: bool) -> StateId {
+        self.accepting.push(accepting);
+        self.edges.push(Vec::new());
+        self.accepting.len() as StateId - 1
+    }
+
+    /// How many states were added.
+    pub fn len(&self) -> usize {
+        self.accepting.len()
+    }
+
+    /// Whether no state was added.
+    pub fn is_empty(&self) -> bool {
+        self.accepting.is_empty()
+    }
+
+    /// Says whether a string that ends in `state` is in the language.
+    pub fn set_accepting(&mut self, state: StateId, accepting: bool) {
+        self.accepting[state as usize] = accepting;
+    }
+
+    /// The bytes `low..=high` lead from one state to the other. The ranges that leave a state must not overlap.
+    pub fn add_edge(&mut self, from: StateId, low: u8, high: u8, to: StateId) {
+        self.edges[from as usize].push((low, high, to));
+    }
+
+    /// The minimal automaton of the same language: unreachable and dead states go, equivalent ones merge.
+    pub fn finish(mut self, budget: &Budget) -> Result<Dfa> {
+        budget.check_states(self.len())?;
+        for edges in &mut self.edges {
+            edges.sort_unstable();
+            if edges.windows(2).any(|pair| pair[0].1 >= pair[1].0) {
+                return Err(Error::new(ErrorKind::Invalid, "two edges of one state overlap"));
+            }
+        }
+        let alive = self.alive_states();
+        self.keep(&alive);
+        if self.is_empty() {
+            return Ok(Dfa::from_states(Vec::new()));
+        }
+        let transitions = self.transitions(budget)?;
+        let classes = equivalence_classes(&self.accepting, &transitions, budget)?;
+        drop(transitions);
+        Ok(self.quotient(&classes))
+    }
+
+    /// Whether each state is reachable and can reach an accepting one; nothing is alive unless the start is.
+    fn alive_states(&self) -> Vec<bool> {
+        let targets: Vec<Vec<u32>> =
+            self.edges.iter().map(|edges| edges.iter().map(|&(_, _, to)| to).collect()).collect();
+        useful_states(&self.accepting, &targets)
+    }
+
+    /// Drops every state that is not in `alive`, and the edges to it.
+    fn keep(&mut self, alive: &[bool]) {
+        let mut names = 0..;
+        let renamed: Vec<Option<StateId>> =
+            alive.iter().map(|&alive| if alive { names.next() } else { None }).collect();
+        let mut kept = DfaBuilder::new();
+        for (at, mut edges) in std::mem::take(&mut self.edges).into_iter().enumerate() {
+            if alive[at] {
+                edges.retain_mut(|(_, _, to)| renamed[*to as usize].map(|new| *to = new).is_some());
+                kept.accepting.push(self.accepting[at]);
+                kept.edges.push(edges);
+            }
+        }
+        *self = kept;
+    }
+
+    /// The edges over the coarsest classes of bytes that no edge tells apart.
+    fn transitions(&self, budget: &Budget) -> Result<Vec<Transition>> {
+        let class_of = byte_classes(self.edges.iter().flatten().map(|&(low, high, _)| (low, high)));
+        let mut transitions = Vec::new();
+        for (from, edges) in self.edges.iter().enumerate() {
+            budget.tick()?;
+            for &(low, high, to) in edges {
+                for label in class_of[low as usize]..=class_of[high as usize] {
+                    transitions.push(Transition { from: from as u32, label: u32::from(label), to });
+                }
+            }
+        }
+        Ok(transitions)
+    }
+
+    /// One state for each class, numbered breadth first.
+    fn quotient(&self, classes: &[u32]) -> Dfa {
+        let mut number: Vec<Option<StateId>> = vec![None; classes.len()];
+        let mut members = vec![0_usize];
+        number[classes[0] as usize] = Some(0);
+        let mut states = Vec::new();
+        while states.len() < members.len() {
+            let member = members[states.len()];
+            let mut edges: Vec<(u8, u8, StateId)> = Vec::new();
+            for &(low, high, to) in &self.edges[member] {
+                let target = *number[classes[to as usize] as usize].get_or_insert_with(|| {
+                    members.push(to as usize);
+                    members.len() as StateId - 1
+                });
+                match edges.last_mut() {
+                    Some(last) if last.2 == target && last.1.checked_add(1) == Some(low) => last.1 = high,
+                    _ => edges.push((low, high, target)),
+                }
+            }
+            states.push(State { accepting: self.accepting[member], edges: edges.into() });
+        }
+        Dfa::from_states(states)
+    }
+}
+
+/// For each state, whether it lies on a path from state 0 to an accepting state.
+pub(crate) fn useful_states(accepting: &[bool], targets: &[Vec<u32>]) -> Vec<bool> {
+    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); targets.len()];
+    for (from, targets) in targets.iter().enumerate() {
+        for &to in targets {
+            sources[to as usize].push(from as u32);
+        }
+    }
+    let first = if accepting.is_empty() { Vec::new() } else { vec![0] };
+    let reachable = flood(first, targets);
+    let ends = (0..accepting.len() as u32).filter(|&at| accepting[at as usize]).collect();
+    let productive = flood(ends, &sources);
+    reachable.into_iter().zip(productive).map(|(reachable, productive)| reachable && productive).collect()
+}
+
+fn flood(mut open: Vec<u32>, neighbours: &[Vec<u32>]) -> Vec<bool> {
+    let mut seen = vec![false; neighbours.len()];
+    for &at in &open {
+        seen[at as usize] = true;
+    }
+    while let Some(at) = open.pop() {
+        for &next in &neighbours[at as usize] {
+            if !std::mem::replace(&mut seen[next as usize], true) {
+                open.push(next);
+            }
+        }
+    }
+    seen
+}
+
+/// For each byte the number of its class: bytes that lie in the same of `ranges` share one. Classes are intervals.
+fn byte_classes(ranges: impl Iterator<Item = (u8, u8)>) -> [u8; 256] {
+    let mut starts = [false; 257];
+    for (low, high) in ranges {
+        starts[low as usize] = true;
+        starts[high as usize + 1] = true;
+    }
+    let mut classes = [0; 256];
+    for byte in 1..256 {
+        classes[byte] = classes[byte - 1] + u8::from(starts[byte]);
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dead_and_unreachable_states_go() {
+        let mut builder = DfaBuilder::new();
+        let start = builder.add_state(false);
+        let end = builder.add_state(true);
+        let dead = builder.add_state(false);
+        let lost = builder.add_state(true);
+        builder.add_edge(start, b'a', b'a', end);
+        builder.add_edge(start, b'b', b'b', dead);
+        builder.add_edge(lost, b'a', b'a', end);
+        let dfa = builder.finish(&Budget::default()).unwrap();
+        assert_eq!(dfa.len(), 2);
+        assert!(dfa.matches(b"a") && !dfa.matches(b"b"));
+    }
+
+    #[test]
+    fn equal_languages_are_equal_automata() {
+        // (ab)* once as two states and once unrolled to four, with the edges in another order.
+        let build = |count: u32| {
+            let mut builder = DfaBuilder::new();
+            for at in 0..count {
+                builder.add_state(at % 2 == 0);
+            }
+            for at in (0..count).rev() {
+                let byte = if at % 2 == 0 { b'a' } else { b'b' };
+                builder.add_edge(at, byte, byte, (at + 1) % count);
+            }
+            builder.finish(&Budget::default()).unwrap()
+        };
+        assert_eq!(build(2), build(4));
+        assert_eq!(build(2).len(), 2);
+    }
+
+    #[test]
+    fn neighbouring_ranges_join() {
+        let mut builder = DfaBuilder::new();
+        let start = builder.add_state(false);
+        let (left, right) = (builder.add_state(true), builder.add_state(true));
+        builder.add_edge(start, 0, 99, left);
+        builder.add_edge(start, 100, 255, right);
+        let dfa = builder.finish(&Budget::default()).unwrap();
+        assert_eq!(dfa.edges(0), [(0, 255, 1)]);
+    }
+
+    #[test]
+    fn overlapping_edges_are_refused() {
+        let mut builder = DfaBuilder::new();
+        let start = builder.add_state(true);
+        builder.add_edge(start, 5, 9, start);
+        builder.add_edge(start, 9, 10, start);
+        assert_eq!(builder.finish(&Budget::default()).unwrap_err().kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn nothing_is_the_empty_language() {
+        assert!(DfaBuilder::new().finish(&Budget::default()).unwrap().is_empty());
+        let mut builder = DfaBuilder::new();
+        builder.add_state(false);
+        assert!(builder.finish(&Budget::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_long_chain_is_minimised_quickly() {
+        let mut builder = DfaBuilder::new();
+        let count = 100_000;
+        for at in 0..=count {
+            builder.add_state(at == count);
+        }
+        for at in 0..count {
+            builder.add_edge(at, 0, 100, at + 1);
+            builder.add_edge(at, 101, 200, at + 1);
+        }
+        let started = std::time::Instant::now();
+        let dfa = builder.finish(&Budget::default()).unwrap();
+        assert_eq!(dfa.len(), count as usize + 1);
+        assert!(started.elapsed() < std::time::Duration::from_secs(10), "took {:?}", started.elapsed());
+    }
+}

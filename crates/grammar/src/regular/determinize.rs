@@ -1,0 +1,264 @@
+//! Expressions of the intermediate form as automata.
+//!
+//! Only what stands below a conjunction or a complement comes here, so counted repeats are simply unrolled, within
+//! the limit on states. A survey first finds what is not regular; the conjunctions and complements inside are then
+//! made one after the other, innermost first, and stand as ready automata in what is around them. Nothing recurses:
+//! expressions may nest as deep as a chain of rules is long.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::dfa::Dfa;
+use super::nfa::{Nfa, NfaStateId};
+use crate::error::{Error, Result};
+use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, RuleOptions};
+use crate::limits::Budget;
+
+/// Where expressions and rules are looked up.
+pub trait ExprSource {
+    /// The expression `id`.
+    fn expr(&self, id: ExprId) -> &Expr;
+
+    /// The body of a rule, or `None` where it has none yet.
+    fn rule_body(&self, rule: RuleId) -> Option<ExprId>;
+
+    /// What a rule says beside its body.
+    fn rule_options(&self, rule: RuleId) -> &RuleOptions;
+}
+
+impl ExprSource for Builder {
+    fn expr(&self, id: ExprId) -> &Expr {
+        Builder::expr(self, id)
+    }
+
+    fn rule_body(&self, rule: RuleId) -> Option<ExprId> {
+        Builder::rule_body(self, rule)
+    }
+
+    fn rule_options(&self, rule: RuleId) -> &RuleOptions {
+        Builder::rule_options(self, rule)
+    }
+}
+
+impl ExprSource for Grammar {
+    fn expr(&self, id: ExprId) -> &Expr {
+        Grammar::expr(self, id)
+    }
+
+    fn rule_body(&self, rule: RuleId) -> Option<ExprId> {
+        Some(self.rule(rule).body)
+    }
+
+    fn rule_options(&self, rule: RuleId) -> &RuleOptions {
+        &self.rule(rule).options
+    }
+}
+
+/// The minimal automaton of a regular expression.
+///
+/// Rules are followed. Fails with [`crate::ErrorKind::Unsupported`] on what is not regular or not text: a recursive
+/// rule, tokens, tag dispatch, and rules with limits or captures of their own.
+pub fn determinize(source: &impl ExprSource, root: ExprId, budget: &Budget) -> Result<Dfa> {
+    let mut ready = FxHashMap::default();
+    for id in survey(source, root, budget)? {
+        let dfa = combine(source, id, &ready, budget)?;
+        ready.insert(id, dfa);
+    }
+    automaton_of(source, root, &ready, budget)
+}
+
+/// What is still to be done for an expression.
+enum Visit {
+    Enter(ExprId),
+    Leave(ExprId),
+}
+
+/// Checks that all is regular, and lists the conjunctions and complements, innermost first.
+fn survey(source: &impl ExprSource, root: ExprId, budget: &Budget) -> Result<Vec<ExprId>> {
+    let mut open = FxHashSet::default();
+    let mut done = FxHashSet::default();
+    let mut found = Vec::new();
+    let mut stack = vec![Visit::Enter(root)];
+    while let Some(visit) = stack.pop() {
+        budget.tick()?;
+        match visit {
+            Visit::Enter(id) if done.contains(&id) => {}
+            Visit::Enter(id) => {
+                if !open.insert(id) {
+                    return Err(Error::unsupported("a recursive rule is not a regular language")
+                        .with_help("conjunction and complement need operands without recursion"));
+                }
+                stack.push(Visit::Leave(id));
+                let expr = source.expr(id);
+                stack.extend(expr.children().iter().map(|&child| Visit::Enter(child)));
+                stack.extend(leaf_body(source, expr)?.map(Visit::Enter));
+            }
+            Visit::Leave(id) => {
+                open.remove(&id);
+                done.insert(id);
+                if matches!(source.expr(id), Expr::And(_) | Expr::Not(_)) {
+                    found.push(id);
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The body of a rule reference, after a check that the expression is text.
+fn leaf_body(source: &impl ExprSource, expr: &Expr) -> Result<Option<ExprId>> {
+    match expr {
+        Expr::Token(_) => {
+            Err(Error::unsupported("a token cannot stand inside a conjunction or a complement"))
+        }
+        Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
+            Err(Error::unsupported("a tag dispatch cannot stand inside a conjunction or a complement"))
+        }
+        Expr::Rule(rule) => {
+            let options = source.rule_options(*rule);
+            let limited = options.max_tokens.is_some() || options.max_chars.is_some() || options.lazy;
+            if limited || options.capture.is_some() {
+                return Err(Error::unsupported(
+                    "a rule with a limit, `lazy` or a capture cannot stand inside a conjunction or a complement",
+                ));
+            }
+            let body = source.rule_body(*rule);
+            body.map(Some).ok_or_else(|| Error::unsupported("a rule that is not defined yet is not regular"))
+        }
+        _ => Ok(None),
+    }
+}
+
+type Ready = FxHashMap<ExprId, Dfa>;
+
+/// The automaton of a conjunction or complement whose insides are ready.
+fn combine(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Budget) -> Result<Dfa> {
+    match source.expr(id) {
+        Expr::Not(item) => automaton_of(source, *item, ready, budget)?.complement(budget),
+        Expr::And(items) => {
+            let mut all: Option<Dfa> = None;
+            for &item in items {
+                let next = automaton_of(source, item, ready, budget)?;
+                all = Some(match all {
+                    None => next,
+                    Some(all) => all.intersection(&next, budget)?,
+                });
+            }
+            // A conjunction of nothing leaves all text.
+            Ok(all.unwrap_or_else(|| Dfa::any_text().clone()))
+        }
+        _ => unreachable!("the survey lists conjunctions and complements only"),
+    }
+}
+
+fn automaton_of(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Budget) -> Result<Dfa> {
+    if let Some(dfa) = ready.get(&id) {
+        return Ok(dfa.clone());
+    }
+    let mut nfa = Nfa::new(budget);
+    let (start, end) = (nfa.add_state()?, nfa.add_state()?);
+    let mut layout = Layout { source, ready, budget, nfa, tasks: Vec::new(), placed: FxHashSet::default() };
+    layout.place(id, start, end);
+    while let Some((id, from, to)) = layout.tasks.pop() {
+        budget.tick()?;
+        layout.lay(id, from, to)?;
+    }
+    layout.nfa.determinize(start, end)
+}
+
+/// An expression and the states that it is to connect.
+type Task = (ExprId, NfaStateId, NfaStateId);
+
+/// Lays expressions out as states, by a list of tasks instead of recursion.
+struct Layout<'s, 'b, S> {
+    source: &'s S,
+    ready: &'s Ready,
+    budget: &'b Budget,
+    nfa: Nfa<'b>,
+    tasks: Vec<Task>,
+    /// Tasks that were given already; doing one twice adds nothing, and shared rules would do it without end.
+    placed: FxHashSet<Task>,
+}
+
+impl<S: ExprSource> Layout<'_, '_, S> {
+    fn place(&mut self, id: ExprId, from: NfaStateId, to: NfaStateId) {
+        if self.placed.insert((id, from, to)) {
+            self.tasks.push((id, from, to));
+        }
+    }
+
+    fn lay(&mut self, id: ExprId, from: NfaStateId, to: NfaStateId) -> Result<()> {
+        let (source, ready) = (self.source, self.ready);
+        match source.expr(id) {
+            Expr::Never => {}
+            Expr::Empty => self.nfa.add_empty(from, to),
+            Expr::Bytes(bytes) => self.nfa.add_literal(from, bytes, to)?,
+            Expr::Class(set) => self.nfa.add_class(from, set, to)?,
+            Expr::Automaton(automaton) => self.nfa.add_dfa(from, &automaton.dfa, to)?,
+            Expr::Seq(items) => self.lay_seq(items, from, to)?,
+            Expr::Alt(items) => items.iter().for_each(|&item| self.place(item, from, to)),
+            &Expr::Repeat { body, min, max } => self.lay_repeat(body, min, max, from, to)?,
+            Expr::And(_) | Expr::Not(_) => self.nfa.add_dfa(from, &ready[&id], to)?,
+            Expr::Rule(rule) => {
+                if let Some(body) = source.rule_body(*rule) {
+                    self.place(body, from, to);
+                }
+            }
+            Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
+                unreachable!("the survey refuses what is not text")
+            }
+        }
+        Ok(())
+    }
+
+    fn lay_seq(&mut self, items: &[ExprId], from: NfaStateId, to: NfaStateId) -> Result<()> {
+        let Some((&last, before)) = items.split_last() else {
+            self.nfa.add_empty(from, to);
+            return Ok(());
+        };
+        let mut at = from;
+        for &item in before {
+            let next = self.nfa.add_state()?;
+            self.place(item, at, next);
+            at = next;
+        }
+        self.place(last, at, to);
+        Ok(())
+    }
+
+    fn lay_repeat(
+        &mut self,
+        body: ExprId,
+        min: u32,
+        max: Option<u32>,
+        from: NfaStateId,
+        to: NfaStateId,
+    ) -> Result<()> {
+        let mut at = from;
+        for _ in 0..min {
+            at = self.lay_once(body, at)?;
+        }
+        match max {
+            None => {
+                let around = self.nfa.add_state()?;
+                self.nfa.add_empty(at, around);
+                self.place(body, around, around);
+                at = around;
+            }
+            Some(max) => {
+                for _ in min..max {
+                    self.nfa.add_empty(at, to);
+                    at = self.lay_once(body, at)?;
+                }
+            }
+        }
+        self.nfa.add_empty(at, to);
+        Ok(())
+    }
+
+    fn lay_once(&mut self, body: ExprId, from: NfaStateId) -> Result<NfaStateId> {
+        self.budget.tick()?;
+        let next = self.nfa.add_state()?;
+        self.place(body, from, next);
+        Ok(next)
+    }
+}

@@ -1,0 +1,279 @@
+//! `BatchGrammarMatcher`: many matchers in one call.
+//!
+//! The threads are made once, when the first batch that is worth it comes, and the calling thread works too. They take
+//! matchers in small portions from a shared counter, so that a slow one delays only itself. A child process that was
+//! forked has none of its parent's threads, and makes its own.
+
+#![expect(unsafe_code, reason = "hands rows of foreign bitmasks to the engine in several threads")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::buffer::mask::{MaskArray, MaskRow};
+use crate::draft_tree::open_temperatures;
+use crate::errors;
+use crate::matcher::{self, GrammarMatcher};
+
+/// Batches below this are done by the calling thread alone: waking another takes longer.
+const SMALLEST_SHARED_BATCH: usize = 32;
+/// Matchers that a thread takes at a time.
+const PORTION: usize = 8;
+/// The most threads that "auto" stands for.
+const MOST_AUTOMATIC_THREADS: usize = 8;
+
+/// Does for many matchers in one call what `GrammarMatcher` does for one.
+///
+/// ``max_threads`` is how many threads a batch is shared between, the calling one included; ``"auto"`` is one for each
+/// core, eight at most.
+#[pyclass(frozen, subclass, module = "tokenstile")]
+pub(crate) struct BatchGrammarMatcher {
+    threads: usize,
+    pool: Mutex<Option<(u32, Arc<ThreadPool>)>>,
+}
+
+#[pymethods]
+impl BatchGrammarMatcher {
+    #[new]
+    #[pyo3(signature = (max_threads = None), text_signature = "(max_threads='auto')")]
+    fn new(py: Python<'_>, max_threads: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let is_auto = |value: &Bound<'_, PyAny>| value.cast::<PyString>().is_ok_and(|text| text == "auto");
+        let threads = match max_threads {
+            Some(value) if !is_auto(value) => {
+                let message = || errors::argument(py, "max_threads must be \"auto\" or a positive number");
+                value.extract::<usize>().ok().filter(|&threads| threads > 0).ok_or_else(message)?
+            }
+            _ => std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AUTOMATIC_THREADS),
+        };
+        Ok(BatchGrammarMatcher { threads, pool: Mutex::new(None) })
+    }
+
+    /// Fill the masks of all matchers: matcher ``i`` into row ``indices[i]``, or row ``i`` without ``indices``.
+    #[pyo3(signature = (matchers, bitmask, indices = None, debug_print = false))]
+    fn batch_fill_next_token_bitmask(
+        &self,
+        matchers: &Bound<'_, PyAny>,
+        bitmask: &Bound<'_, PyAny>,
+        indices: Option<Vec<isize>>,
+        debug_print: bool,
+    ) -> PyResult<()> {
+        let _ = debug_print;
+        let py = bitmask.py();
+        let matchers = collect(matchers)?;
+        let indices = indices.unwrap_or_else(|| (0..matchers.len().cast_signed()).collect());
+        check_length(py, "indices", indices.len(), matchers.len())?;
+        let Some(first) = matchers.first() else { return Ok(()) };
+        let words = first.get().words();
+        if matchers.iter().any(|matcher| matcher.get().words() != words) {
+            return Err(errors::bitmask(py, "the matchers have vocabularies of different sizes"));
+        }
+        let mask = MaskArray::open(bitmask, words)?;
+        let mut taken = vec![false; mask.rows.len()];
+        let mut jobs: Vec<(&GrammarMatcher, MaskRow)> = Vec::with_capacity(matchers.len());
+        for (matcher, index) in matchers.iter().zip(indices) {
+            let row = mask.rows.get(py, index)?;
+            if std::mem::replace(&mut taken[index.unsigned_abs()], true) {
+                return Err(errors::argument(py, format!("two matchers have the row {index}")));
+            }
+            jobs.push((matcher.get(), row));
+        }
+        let is_shared = self.threads > 1 && jobs.len() >= SMALLEST_SHARED_BATCH && mask.rows.are_apart();
+        let all_filled = py.detach(|| {
+            if is_shared {
+                self.fill_shared(&jobs)
+            } else {
+                jobs.iter().all(|&(matcher, row)| fill(matcher, row))
+            }
+        });
+        if all_filled { Ok(()) } else { Err(matcher::terminated(py)) }
+    }
+
+    /// Write the temperature of each matcher into a float32 array, -1 where there is none.
+    #[staticmethod]
+    #[pyo3(signature = (matchers, temperatures, indices = None))]
+    fn batch_fill_temperature(
+        matchers: &Bound<'_, PyAny>,
+        temperatures: &Bound<'_, PyAny>,
+        indices: Option<Vec<usize>>,
+    ) -> PyResult<()> {
+        let py = temperatures.py();
+        let matchers = collect(matchers)?;
+        let indices = indices.unwrap_or_else(|| (0..matchers.len()).collect());
+        check_length(py, "indices", indices.len(), matchers.len())?;
+        let highest = indices.iter().max().map_or(0, |&index| index.saturating_add(1));
+        let array = open_temperatures(temperatures, highest)?;
+        for (matcher, index) in matchers.iter().zip(indices) {
+            let value = matcher.get().lock(py).temperature().unwrap_or(-1.0);
+            let target = array.layout.pointer.wrapping_offset(index.cast_signed() * array.layout.strides[0]);
+            // SAFETY: `index` is below `highest`, and the array was checked to have so many elements.
+            unsafe { target.cast::<f32>().write_unaligned(value) };
+        }
+        Ok(())
+    }
+
+    /// Let each matcher take its token; returns which of them fit.
+    #[staticmethod]
+    #[pyo3(signature = (matchers, tokens, debug_print = false))]
+    fn batch_accept_token(
+        matchers: &Bound<'_, PyAny>,
+        tokens: &Bound<'_, PyAny>,
+        debug_print: bool,
+    ) -> PyResult<Vec<bool>> {
+        let _ = debug_print;
+        let py = tokens.py();
+        let matchers = collect(matchers)?;
+        let tokens = tokens
+            .try_iter()?
+            .map(|token| matcher::token_id_of(&token?))
+            .collect::<PyResult<Vec<Option<u32>>>>()?;
+        check_length(py, "tokens", tokens.len(), matchers.len())?;
+        let jobs: Vec<_> = matchers.iter().map(Bound::get).zip(tokens).collect();
+        Ok(py.detach(|| {
+            let accept = |&(matcher, token): &(&GrammarMatcher, Option<u32>)| {
+                token.is_some_and(|token| matcher.lock_detached().accept_token(token))
+            };
+            jobs.iter().map(accept).collect()
+        }))
+    }
+
+    /// Let each matcher take its string; returns which of them fit.
+    #[staticmethod]
+    #[pyo3(signature = (matchers, strings, debug_print = false))]
+    fn batch_accept_string(
+        matchers: &Bound<'_, PyAny>,
+        strings: &Bound<'_, PyAny>,
+        debug_print: bool,
+    ) -> PyResult<Vec<bool>> {
+        let _ = debug_print;
+        let py = strings.py();
+        let matchers = collect(matchers)?;
+        let strings = strings.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        check_length(py, "strings", strings.len(), matchers.len())?;
+        let mut jobs: Vec<(&GrammarMatcher, &[u8])> = Vec::with_capacity(matchers.len());
+        for (matcher, string) in matchers.iter().zip(&strings) {
+            jobs.push((matcher.get(), matcher::bytes_of(string)?));
+        }
+        Ok(py.detach(|| {
+            jobs.iter().map(|(matcher, bytes)| matcher.lock_detached().accept_bytes(bytes)).collect()
+        }))
+    }
+
+    /// Take back the last steps of each matcher: the same number for all, or one for each.
+    ///
+    /// If one of them has not taken so many steps, none is changed.
+    #[staticmethod]
+    #[pyo3(signature = (matchers, num_tokens = None), text_signature = "(matchers, num_tokens=1)")]
+    fn batch_rollback(matchers: &Bound<'_, PyAny>, num_tokens: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let py = matchers.py();
+        let matchers = collect(matchers)?;
+        let counts = match num_tokens {
+            None => vec![1; matchers.len()],
+            Some(count) => match count.extract::<i64>() {
+                Ok(count) => vec![count; matchers.len()],
+                Err(_) => count.extract::<Vec<i64>>()?,
+            },
+        };
+        check_length(py, "num_tokens", counts.len(), matchers.len())?;
+        let invalid =
+            |count: i64| errors::argument(py, format!("num_tokens must not be negative, not {count}"));
+        let counts: Vec<usize> = counts
+            .into_iter()
+            .map(|count| usize::try_from(count).map_err(|_| invalid(count)))
+            .collect::<PyResult<_>>()?;
+        for (at, (matcher, &count)) in matchers.iter().zip(&counts).enumerate() {
+            let steps = matcher.get().lock(py).history_len();
+            if count > steps {
+                let message =
+                    format!("matcher {at} has taken {steps} steps, of which {count} cannot be rolled back");
+                return Err(errors::matcher(py, message));
+            }
+        }
+        for (matcher, count) in matchers.iter().zip(counts) {
+            let result = matcher.get().lock(py).rollback(count);
+            result.map_err(|error| errors::matcher(py, error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("BatchGrammarMatcher(max_threads={})", self.threads)
+    }
+}
+
+impl BatchGrammarMatcher {
+    /// Fills all rows in several threads; returns whether every matcher had one.
+    fn fill_shared(&self, jobs: &[(&GrammarMatcher, MaskRow)]) -> bool {
+        let Some(pool) = self.pool() else { return jobs.iter().all(|&(matcher, row)| fill(matcher, row)) };
+        let next = AtomicUsize::new(0);
+        let all_filled = AtomicBool::new(true);
+        let work = || {
+            loop {
+                let start = next.fetch_add(PORTION, Ordering::Relaxed);
+                let Some(portion) =
+                    jobs.get(start..jobs.len().min(start + PORTION)).filter(|it| !it.is_empty())
+                else {
+                    return;
+                };
+                if !portion.iter().all(|&(matcher, row)| fill(matcher, row)) {
+                    all_filled.store(false, Ordering::Relaxed);
+                }
+            }
+        };
+        let helpers = (self.threads - 1).min(jobs.len() / PORTION);
+        pool.in_place_scope(|scope| {
+            for _ in 0..helpers {
+                scope.spawn(|_| work());
+            }
+            work();
+        });
+        all_filled.into_inner()
+    }
+
+    /// The threads beside the calling one, made at the first use in this process.
+    fn pool(&self) -> Option<Arc<ThreadPool>> {
+        let process = std::process::id();
+        let mut pool = self.pool.lock();
+        if let Some((owner, threads)) = pool.as_ref()
+            && *owner == process
+        {
+            return Some(Arc::clone(threads));
+        }
+        let builder = ThreadPoolBuilder::new().num_threads(self.threads - 1);
+        let threads = Arc::new(builder.thread_name(|at| format!("tokenstile-{at}")).build().ok()?);
+        // The threads of the parent process are not here, and waiting for their end would not return.
+        std::mem::forget(pool.replace((process, Arc::clone(&threads))));
+        Some(threads)
+    }
+}
+
+/// Fills one row; returns false if the matcher was terminated.
+fn fill(matcher: &GrammarMatcher, row: MaskRow) -> bool {
+    let mut matcher = matcher.lock_detached();
+    if matcher.is_stopped() {
+        return false;
+    }
+    // SAFETY: the bitmask is open until the whole batch is done, and each job has a row of its own.
+    unsafe { row.fill(|row| matcher.fill_mask(row)) };
+    true
+}
+
+fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, GrammarMatcher>>> {
+    let wrong = |object: &Bound<'py, PyAny>| {
+        errors::argument(
+            object.py(),
+            format!("a GrammarMatcher was expected, not {}", errors::type_name(object)),
+        )
+    };
+    matchers.try_iter()?.map(|item| item?.cast_into().map_err(|error| wrong(&error.into_inner()))).collect()
+}
+
+fn check_length(py: Python<'_>, name: &str, found: usize, expected: usize) -> PyResult<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(errors::argument(py, format!("{name} has {found} entries for {expected} matchers")))
+}

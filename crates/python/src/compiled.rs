@@ -1,0 +1,158 @@
+//! `CompiledGrammar`: a grammar bound to a vocabulary, with the tables that all its matchers share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyOSError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokenstile_engine::vocab::Vocab;
+use tokenstile_engine::{CompiledGrammar as Compiled, EngineLimits, Stats};
+use tokenstile_grammar::Limits;
+
+use crate::errors::{self, Source};
+use crate::grammar::Grammar;
+use crate::limits::budget;
+use crate::serialize;
+use crate::tokenizer_info::TokenizerInfo;
+
+/// A grammar compiled for a tokenizer. Made by `GrammarCompiler`.
+///
+/// Its tables are filled while matchers use it, are shared by all of them and bounded in size. Any number of threads
+/// can use it at once.
+#[pyclass(frozen, module = "tokenstile")]
+pub(crate) struct CompiledGrammar {
+    pub(crate) compiled: Arc<Compiled>,
+    pub(crate) tokenizer_info: Py<PyAny>,
+}
+
+#[pymethods]
+impl CompiledGrammar {
+    /// The grammar that was compiled.
+    #[getter]
+    fn grammar(&self) -> Grammar {
+        Grammar::new(self.compiled.grammar().clone())
+    }
+
+    /// The tokenizer that it was compiled for.
+    #[getter]
+    fn tokenizer_info(&self, py: Python<'_>) -> Py<PyAny> {
+        self.tokenizer_info.clone_ref(py)
+    }
+
+    /// The bytes that it holds now, its tables included; it grows while it is used, up to a bound.
+    #[getter]
+    fn memory_size_bytes(&self) -> usize {
+        self.compiled.memory_bytes()
+    }
+
+    /// The grammar and its tokenizer's metadata as a JSON text, for ``deserialize_json``.
+    fn serialize_json(&self, py: Python<'_>) -> PyResult<String> {
+        let metadata = metadata_of(self.tokenizer_info.bind(py))?;
+        let text = py.detach(|| self.compiled.grammar().to_string());
+        serialize::compiled_to_json(py, &text, &metadata)
+    }
+
+    /// The compiled grammar of a text that ``serialize_json`` made, for the same tokenizer.
+    ///
+    /// Raises ``InvalidJSONError``, ``DeserializeVersionError``, or ``DeserializeFormatError`` if the text is something
+    /// else or the tokenizer is another.
+    #[staticmethod]
+    fn deserialize_json(py: Python<'_>, json_str: &str, tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let vocab = vocab_of(tokenizer_info)?;
+        let grammar = serialize::compiled_from_json(py, json_str, &metadata_of(tokenizer_info)?)?;
+        let ir = tokenstile_grammar::Grammar::clone(&grammar.ir);
+        let compiled =
+            py.detach(|| Compiled::new(ir, vocab, EngineLimits::default(), &budget(Limits::default())));
+        let compiled = compiled.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
+        Ok(CompiledGrammar { compiled, tokenizer_info: tokenizer_info.clone().unbind() })
+    }
+
+    /// Write it to a file, for ``load``. The file is complete or not there: it is moved into place at the end.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let text = self.serialize_json(py)?;
+        let mut part = path.clone().into_os_string();
+        part.push(format!(".{}.part", std::process::id()));
+        let part = PathBuf::from(part);
+        let written = py.detach(|| std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path)));
+        written.map_err(|error| {
+            let _ = std::fs::remove_file(&part);
+            PyOSError::new_err((error.raw_os_error(), error.to_string(), path))
+        })
+    }
+
+    /// Read what ``save`` wrote, for the same tokenizer. Raises as ``deserialize_json`` does, and ``OSError``.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let bytes = py.detach(|| std::fs::read(&path));
+        let bytes =
+            bytes.map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string(), path)))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| errors::raise(py, "InvalidJSONError", "the file is not a text in UTF-8"))?;
+        Self::deserialize_json(py, &text, tokenizer_info)
+    }
+
+    /// Numbers about it: the ``rules`` and ``nodes`` of its machine, the ``sets`` of stacks and ``terminal_states`` that
+    /// were met, the ``masks`` that are kept, how often full tables were dropped (``evictions``), and ``cache_bytes``.
+    fn get_stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Stats { rules, nodes, sets, terminal_states, masks, evictions, cache_bytes } =
+            self.compiled.stats();
+        let stats = PyDict::new(py);
+        stats.set_item("rules", rules)?;
+        stats.set_item("nodes", nodes)?;
+        stats.set_item("sets", sets)?;
+        stats.set_item("terminal_states", terminal_states)?;
+        stats.set_item("masks", masks)?;
+        stats.set_item("evictions", evictions)?;
+        stats.set_item("cache_bytes", cache_bytes)?;
+        Ok(stats)
+    }
+
+    fn __repr__(&self) -> String {
+        let rules = self.compiled.grammar().rules().len();
+        format!("<CompiledGrammar of {rules} rules, {} bytes>", self.compiled.memory_bytes())
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<CompiledGrammar>().is_ok_and(|other| Arc::ptr_eq(&self.compiled, &other.get().compiled))
+    }
+
+    fn __hash__(&self) -> usize {
+        Arc::as_ptr(&self.compiled).addr() >> 4
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (String, Py<PyAny>)>> {
+        let restore = py.import("tokenstile._core")?.getattr("_restore_compiled_grammar")?;
+        Ok((restore, (self.serialize_json(py)?, self.tokenizer_info.clone_ref(py))))
+    }
+}
+
+/// Reads a pickled compiled grammar.
+#[pyfunction(name = "_restore_compiled_grammar")]
+pub(crate) fn restore_compiled_grammar(
+    py: Python<'_>,
+    json_str: &str,
+    tokenizer_info: &Bound<'_, PyAny>,
+) -> PyResult<CompiledGrammar> {
+    CompiledGrammar::deserialize_json(py, json_str, tokenizer_info)
+}
+
+/// The vocabulary of a `tokenstile.TokenizerInfo`, which wraps the class of the same name of this module.
+pub(crate) fn vocab_of(tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Arc<Vocab>> {
+    let py = tokenizer_info.py();
+    let handle = tokenizer_info.getattr(intern!(py, "_handle")).ok();
+    let handle = handle.and_then(|handle| handle.cast_into::<TokenizerInfo>().ok());
+    handle.map(|handle| Arc::clone(&handle.get().vocab)).ok_or_else(|| {
+        let name = errors::type_name(tokenizer_info);
+        errors::argument(py, format!("tokenizer_info must be a TokenizerInfo, not {name}"))
+    })
+}
+
+/// What pickle makes an object from: a function, and what to call it with.
+type Reduced<'py, Arguments> = (Bound<'py, PyAny>, Arguments);
+
+/// The metadata by which a tokenizer is recognised.
+fn metadata_of(tokenizer_info: &Bound<'_, PyAny>) -> PyResult<String> {
+    tokenizer_info.call_method0("dump_metadata")?.extract()
+}

@@ -1,0 +1,324 @@
+//! `GrammarCompiler`: grammars to compiled grammars, through a bounded cache.
+//!
+//! Compilers without a `cache_limit_bytes` of their own share one cache, bounded for the whole process; the keys hold
+//! the number of the compiler, so that each sees and clears only its own entries. A compiler with a limit of its own
+//! has a cache of its own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use tokenstile_engine::compiler::CompileCache;
+use tokenstile_engine::limits::set_process_cache_bytes;
+use tokenstile_engine::{CompiledGrammar as Compiled, vocab::Vocab};
+use tokenstile_grammar::frontends::{ebnf, regex};
+use tokenstile_grammar::{Budget, CancelFlag, Grammar as Ir, Result};
+
+use crate::compiled::{CompiledGrammar, vocab_of};
+use crate::errors::{self, Source};
+use crate::grammar::Grammar;
+use crate::limits::{CancelToken, CompileLimits};
+
+/// What all compilers without a limit of their own may hold together, at first.
+const DEFAULT_PROCESS_LIMIT: usize = 2 << 30;
+
+static PROCESS_CACHE: LazyLock<Arc<Cache>> = LazyLock::new(|| Arc::new(Cache::new(DEFAULT_PROCESS_LIMIT)));
+static NEXT_COMPILER: AtomicU64 = AtomicU64::new(0);
+
+type Cache = CompileCache<Key, Compiled>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    compiler: u64,
+    work: Work,
+}
+
+/// What is to be compiled, which is also the key that it is cached by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Work {
+    Ebnf {
+        text: Arc<str>,
+        root: Arc<str>,
+    },
+    Regex(Arc<str>),
+    BuiltinJson,
+    /// A parsed grammar, by its printed form.
+    Grammar(Arc<str>),
+}
+
+impl Work {
+    fn source(&self) -> Source {
+        match self {
+            Work::Ebnf { .. } => Source::Ebnf,
+            Work::Regex(_) => Source::Regex,
+            Work::BuiltinJson | Work::Grammar(_) => Source::Grammar,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    requests: AtomicU64,
+    compilations: AtomicU64,
+    failures: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+/// Compiles grammars for one tokenizer, and keeps the results.
+///
+/// The same grammar asked for twice is compiled once, also when two threads ask at the same time. Compiling releases
+/// the GIL. ``cache_limit_bytes=-1`` is not unlimited, as it is in XGrammar: such compilers share one bound for the
+/// whole process, ``get_cache_limit_bytes()``. ``max_threads`` is accepted for XGrammar's sake; compiling is lazy and
+/// has no work to share out.
+///
+/// Every ``compile_*`` method takes a ``timeout`` in seconds, which ends in ``LimitExceededError``, and a
+/// ``CancelToken``, which ends in ``CancelledError``.
+#[pyclass(frozen, subclass, module = "tokenstile")]
+pub(crate) struct GrammarCompiler {
+    tokenizer_info: Py<PyAny>,
+    vocab: Arc<Vocab>,
+    cache: Option<Arc<Cache>>,
+    cache_limit_bytes: i64,
+    number: u64,
+    limits: CompileLimits,
+    counters: Counters,
+}
+
+/// How long a caller is ready to wait for a compilation.
+struct Patience<'py> {
+    timeout: Option<f64>,
+    cancel: Option<Bound<'py, CancelToken>>,
+}
+
+#[pymethods]
+impl GrammarCompiler {
+    #[new]
+    #[pyo3(
+        signature = (tokenizer_info, *, max_threads = 8, cache_enabled = true, cache_limit_bytes = -1, limits = None),
+        text_signature = "(tokenizer_info, *, max_threads=8, cache_enabled=True, cache_limit_bytes=-1, limits=None)"
+    )]
+    fn new(
+        tokenizer_info: &Bound<'_, PyAny>,
+        max_threads: i64,
+        cache_enabled: bool,
+        cache_limit_bytes: i64,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = tokenizer_info.py();
+        let _ = max_threads;
+        let vocab = vocab_of(tokenizer_info)?;
+        let cache = match (cache_enabled, cache_limit_bytes) {
+            (_, ..-1) => {
+                let message = format!("cache_limit_bytes must be -1 or more, not {cache_limit_bytes}");
+                return Err(errors::argument(py, message));
+            }
+            (false, _) => None,
+            (true, -1) => Some(Arc::clone(&PROCESS_CACHE)),
+            (true, bytes) => Some(Arc::new(Cache::new(usize::try_from(bytes)?))),
+        };
+        Ok(GrammarCompiler {
+            tokenizer_info: tokenizer_info.clone().unbind(),
+            vocab,
+            cache,
+            cache_limit_bytes,
+            number: NEXT_COMPILER.fetch_add(1, Ordering::Relaxed),
+            limits: CompileLimits::from_python(limits)?,
+            counters: Counters::default(),
+        })
+    }
+
+    /// Compile a grammar, given as EBNF or as a ``Grammar``.
+    #[pyo3(signature = (grammar, *, root_rule_name = "root", timeout = None, cancel = None))]
+    fn compile_grammar(
+        &self,
+        grammar: &Bound<'_, PyAny>,
+        root_rule_name: &str,
+        timeout: Option<f64>,
+        cancel: Option<Bound<'_, CancelToken>>,
+    ) -> PyResult<CompiledGrammar> {
+        let py = grammar.py();
+        let patience = Patience { timeout, cancel };
+        if let Ok(grammar) = grammar.cast::<Grammar>() {
+            let grammar = grammar.get();
+            let text = py.detach(|| Arc::clone(grammar.text()));
+            return self.compile(py, Work::Grammar(text), Some(&grammar.ir), patience);
+        }
+        let Ok(text) = grammar.cast::<PyString>() else {
+            let name = errors::type_name(grammar);
+            return Err(errors::argument(py, format!("the grammar must be a str or a Grammar, not {name}")));
+        };
+        let work = Work::Ebnf { text: text.to_str()?.into(), root: root_rule_name.into() };
+        self.compile(py, work, None, patience)
+    }
+
+    /// Compile the strings that a regular expression matches as a whole.
+    #[pyo3(signature = (regex, *, timeout = None, cancel = None))]
+    fn compile_regex(
+        &self,
+        py: Python<'_>,
+        regex: &str,
+        timeout: Option<f64>,
+        cancel: Option<Bound<'_, CancelToken>>,
+    ) -> PyResult<CompiledGrammar> {
+        self.compile(py, Work::Regex(regex.into()), None, Patience { timeout, cancel })
+    }
+
+    /// Compile standard JSON whose root is an object or an array.
+    #[pyo3(signature = (*, timeout = None, cancel = None))]
+    fn compile_builtin_json_grammar(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+        cancel: Option<Bound<'_, CancelToken>>,
+    ) -> PyResult<CompiledGrammar> {
+        self.compile(py, Work::BuiltinJson, None, Patience { timeout, cancel })
+    }
+
+    /// Forget what this compiler has compiled. Grammars that are in use live on.
+    fn clear_cache(&self, py: Python<'_>) {
+        if let Some(cache) = &self.cache {
+            py.detach(|| cache.clear(|key| key.compiler == self.number));
+        }
+    }
+
+    /// The bytes that the cached grammars of this compiler hold now.
+    fn get_cache_size_bytes(&self) -> usize {
+        self.cache.as_ref().map_or(0, |cache| cache.size_bytes(|key| key.compiler == self.number))
+    }
+
+    /// The limit that was asked for; -1 is the one that all such compilers of the process share.
+    #[getter]
+    fn cache_limit_bytes(&self) -> i64 {
+        self.cache_limit_bytes
+    }
+
+    /// The tokenizer that it compiles for.
+    #[getter]
+    fn tokenizer_info(&self, py: Python<'_>) -> Py<PyAny> {
+        self.tokenizer_info.clone_ref(py)
+    }
+
+    /// Counters since the compiler was made, and what its cache holds.
+    ///
+    /// ``requests`` calls of ``compile_*`` methods, of which ``compilations`` did the work (the others were answered
+    /// from the cache or waited for another thread) and ``failures`` raised; ``compile_seconds`` in all;
+    /// ``cache_entries`` and ``cache_bytes`` of this compiler; ``cache_limit_bytes`` and ``cache_evictions`` of the
+    /// cache, which may be shared.
+    fn get_stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = PyDict::new(py);
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        stats.set_item("requests", get(&self.counters.requests))?;
+        stats.set_item("compilations", get(&self.counters.compilations))?;
+        stats.set_item("failures", get(&self.counters.failures))?;
+        #[expect(clippy::cast_precision_loss, reason = "seconds for people to read")]
+        stats.set_item("compile_seconds", get(&self.counters.nanoseconds) as f64 / 1e9)?;
+        let entries = self.cache.as_ref().map_or(0, |cache| cache.count(|key| key.compiler == self.number));
+        stats.set_item("cache_entries", entries)?;
+        stats.set_item("cache_bytes", self.get_cache_size_bytes())?;
+        stats.set_item("cache_limit_bytes", self.cache.as_ref().map_or(0, |cache| cache.limit_bytes()))?;
+        stats
+            .set_item("cache_evictions", self.cache.as_ref().map_or(0, |cache| cache.counters().evictions))?;
+        Ok(stats)
+    }
+
+    fn __repr__(&self) -> String {
+        let size = self.vocab.len();
+        format!("<GrammarCompiler for {size} tokens, {} bytes cached>", self.get_cache_size_bytes())
+    }
+}
+
+impl GrammarCompiler {
+    fn compile(
+        &self,
+        py: Python<'_>,
+        work: Work,
+        parsed: Option<&Arc<Ir>>,
+        patience: Patience<'_>,
+    ) -> PyResult<CompiledGrammar> {
+        let limits = self.limits.with_timeout(py, patience.timeout)?;
+        let cancel = patience.cancel.map_or_else(CancelFlag::default, |token| token.get().flag.clone());
+        let source = work.source();
+        self.counters.requests.fetch_add(1, Ordering::Relaxed);
+        let result = py.detach(|| {
+            let budget = Budget::new(limits, cancel);
+            let key = Key { compiler: self.number, work };
+            match &self.cache {
+                None => self.compile_now(&key.work, parsed, &budget),
+                Some(cache) => {
+                    cache.get_or_compile(&key, &budget, || self.compile_now(&key.work, parsed, &budget))
+                }
+            }
+        });
+        match result {
+            Ok(compiled) => {
+                Ok(CompiledGrammar { compiled, tokenizer_info: self.tokenizer_info.clone_ref(py) })
+            }
+            Err(error) => {
+                self.counters.failures.fetch_add(1, Ordering::Relaxed);
+                Err(errors::grammar(py, &error, source))
+            }
+        }
+    }
+
+    fn compile_now(&self, work: &Work, parsed: Option<&Arc<Ir>>, budget: &Budget) -> Result<Arc<Compiled>> {
+        let started = Instant::now();
+        self.counters.compilations.fetch_add(1, Ordering::Relaxed);
+        let compiled = self
+            .grammar_of(work, parsed, budget)
+            .and_then(|grammar| Compiled::new(grammar, Arc::clone(&self.vocab), self.limits.engine, budget));
+        let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counters.nanoseconds.fetch_add(elapsed, Ordering::Relaxed);
+        compiled
+    }
+
+    fn grammar_of(&self, work: &Work, parsed: Option<&Arc<Ir>>, budget: &Budget) -> Result<Ir> {
+        budget.check()?;
+        match (work, parsed) {
+            (_, Some(grammar)) => Ok(Ir::clone(grammar)),
+            (Work::Ebnf { text, root }, _) => {
+                let token_id = |text: &str| self.find_token(text);
+                ebnf::parse_with_tokens(text, root, Some(&token_id), budget.limits(), budget)
+            }
+            (Work::Regex(pattern), _) => {
+                regex::to_grammar(pattern, &regex::Syntax::default(), budget.limits(), budget)
+            }
+            (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
+            (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),
+        }
+    }
+}
+
+impl GrammarCompiler {
+    /// The first token of that text.
+    fn find_token(&self, text: &str) -> Option<u32> {
+        self.vocab.table().iter().find(|(_, bytes)| *bytes == text.as_bytes()).map(|(id, _)| id.0)
+    }
+}
+
+impl Drop for GrammarCompiler {
+    fn drop(&mut self) {
+        if let Some(cache) = &self.cache {
+            cache.clear(|key| key.compiler == self.number);
+        }
+    }
+}
+
+/// What all compilers without a limit of their own may hold together, in bytes.
+#[pyfunction]
+pub(crate) fn get_cache_limit_bytes() -> usize {
+    PROCESS_CACHE.limit_bytes()
+}
+
+/// Sets what all compilers without a limit of their own may hold together, in bytes.
+///
+/// The tables of all grammars of the process, cached or not, have the same bound: beyond it they are dropped and
+/// filled anew.
+#[pyfunction]
+pub(crate) fn set_cache_limit_bytes(py: Python<'_>, limit: usize) {
+    py.detach(|| {
+        set_process_cache_bytes(limit);
+        PROCESS_CACHE.set_limit_bytes(limit);
+    });
+}

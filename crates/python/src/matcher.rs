@@ -1,0 +1,332 @@
+//! `GrammarMatcher`: one request's place in a grammar.
+//!
+//! The class is immutable for Python and its state is behind a lock, so that it is safe from several threads with and
+//! without the GIL. Two rules keep the lock from meeting the GIL: nothing of Python is called while the lock is held, and
+//! a thread that must wait for the lock lets go of the GIL first (`lock_py_attached`).
+//!
+//! PERF: hits take less time than it takes to release the GIL and get it back, so single calls keep it. Batches release
+//! it.
+
+#![expect(unsafe_code, reason = "hands rows of foreign bitmasks to the engine")]
+
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use pyo3::exceptions::PyDeprecationWarning;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBytes, PyString};
+use tokenstile_engine::{Matcher, MatcherOptions};
+
+use crate::buffer::mask::MaskArray;
+use crate::compiled::CompiledGrammar;
+use crate::draft_tree;
+use crate::errors;
+
+/// Follows one output through a grammar, token by token, and says which tokens can come next.
+///
+/// ``override_stop_tokens`` replaces the tokenizer's stop tokens. With ``terminate_without_stop_token`` the matcher is
+/// terminated as soon as the grammar is complete, and takes no stop token. ``max_rollback_tokens`` is accepted and
+/// ignored: any number of tokens can be rolled back. ``default_temperature`` is what ``temperature`` says where the
+/// grammar says nothing.
+#[pyclass(frozen, subclass, module = "tokenstile")]
+pub(crate) struct GrammarMatcher {
+    matcher: Mutex<Matcher>,
+    compiled_grammar: Py<CompiledGrammar>,
+    words: usize,
+}
+
+#[pymethods]
+impl GrammarMatcher {
+    #[new]
+    #[pyo3(signature = (
+        compiled_grammar,
+        *,
+        override_stop_tokens = None,
+        terminate_without_stop_token = false,
+        max_rollback_tokens = -1,
+        default_temperature = None,
+    ), text_signature = "(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False, \
+        max_rollback_tokens=-1, default_temperature=None)")]
+    fn new(
+        compiled_grammar: &Bound<'_, PyAny>,
+        override_stop_tokens: Option<&Bound<'_, PyAny>>,
+        terminate_without_stop_token: bool,
+        max_rollback_tokens: i64,
+        default_temperature: Option<f32>,
+    ) -> PyResult<Self> {
+        let py = compiled_grammar.py();
+        let compiled_grammar = compiled_grammar.cast::<CompiledGrammar>().map_err(|_| {
+            let name = errors::type_name(compiled_grammar);
+            errors::argument(py, format!("compiled_grammar must be a CompiledGrammar, not {name}"))
+        })?;
+        if max_rollback_tokens != -1 {
+            let message = c"max_rollback_tokens is ignored: any number of tokens can be rolled back";
+            PyErr::warn(py, &py.get_type::<PyDeprecationWarning>(), message, 1)?;
+        }
+        if default_temperature.is_some_and(|value| !value.is_finite() || value < 0.0) {
+            return Err(errors::argument(py, "default_temperature must be finite and not negative"));
+        }
+        let compiled = &compiled_grammar.get().compiled;
+        let size = compiled.vocab().len();
+        let options = MatcherOptions {
+            stop_tokens: override_stop_tokens.map(|tokens| stop_tokens(tokens, size)).transpose()?,
+            terminate_without_stop_token,
+            default_temperature,
+        };
+        Ok(GrammarMatcher {
+            matcher: Mutex::new(Matcher::new(Arc::clone(compiled), options)),
+            compiled_grammar: compiled_grammar.clone().unbind(),
+            words: size.div_ceil(32),
+        })
+    }
+
+    /// Take a token. Returns whether it fits; if not, nothing has changed.
+    ///
+    /// A stop token fits when the grammar is complete, and terminates the matcher.
+    #[pyo3(signature = (token_id, *, debug_print = false))]
+    fn accept_token(&self, token_id: &Bound<'_, PyAny>, debug_print: bool) -> PyResult<bool> {
+        let _ = debug_print;
+        let Some(token) = token_id_of(token_id)? else { return Ok(false) };
+        Ok(self.lock(token_id.py()).accept_token(token))
+    }
+
+    /// Take a string as one step. Returns whether all of it fits; if not, nothing has changed.
+    #[pyo3(signature = (input_str, *, debug_print = false))]
+    fn accept_string(&self, input_str: &Bound<'_, PyAny>, debug_print: bool) -> PyResult<bool> {
+        let _ = debug_print;
+        let bytes = bytes_of(input_str)?;
+        let py = input_str.py();
+        Ok(py.detach(|| self.matcher.lock().accept_bytes(bytes)))
+    }
+
+    /// Write the mask of the tokens that can come next into row ``index`` of ``bitmask``.
+    ///
+    /// Bit ``t % 32`` of word ``t // 32`` is set if token ``t`` fits. The bitmask is an int32 array in the memory of the
+    /// CPU, of shape ``(rows, ceil(vocab_size / 32))`` or one such row: numpy, torch, anything with the buffer protocol
+    /// or ``DLPack``, with any strides. Returns whether the mask forbids anything; if not, applying it can be skipped.
+    #[pyo3(signature = (bitmask, index = 0, *, debug_print = false))]
+    fn fill_next_token_bitmask(
+        &self,
+        bitmask: &Bound<'_, PyAny>,
+        index: isize,
+        debug_print: bool,
+    ) -> PyResult<bool> {
+        let _ = debug_print;
+        let py = bitmask.py();
+        let mask = MaskArray::open(bitmask, self.words)?;
+        let row = mask.rows.get(py, index)?;
+        let mut matcher = self.lock(py);
+        if matcher.is_stopped() {
+            drop(matcher);
+            return Err(terminated(py));
+        }
+        // SAFETY: the mask is open until the end of the function; who else may use the row is the caller's to see to,
+        // as with every function that writes into an array.
+        Ok(unsafe { row.fill(|row| matcher.fill_mask(row)) })
+    }
+
+    /// Fill the masks of all nodes of a tree of draft tokens, and come back to where it was.
+    ///
+    /// The tree is three int64 arrays: the first child and the next sibling of each node (-1 for none), and its token.
+    /// Node 0 is the root, whose token was accepted before. Row ``n`` of the bitmask becomes the mask after node ``n``,
+    /// all zero if the node does not fit or ended the output. ``temperatures`` (float32) gets the temperature of each
+    /// node that has one. Returns False if ``time_threshold`` seconds went by before the end.
+    #[pyo3(signature = (
+        retrieve_next_token,
+        retrieve_next_sibling,
+        draft_tokens,
+        token_bitmask,
+        time_threshold = -1.0,
+        temperatures = None,
+    ), text_signature = "($self, retrieve_next_token, retrieve_next_sibling, draft_tokens, token_bitmask, \
+        time_threshold=-1.0, temperatures=None)")]
+    fn traverse_draft_tree(
+        &self,
+        retrieve_next_token: &Bound<'_, PyAny>,
+        retrieve_next_sibling: &Bound<'_, PyAny>,
+        draft_tokens: &Bound<'_, PyAny>,
+        token_bitmask: &Bound<'_, PyAny>,
+        time_threshold: f64,
+        temperatures: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let arrays = draft_tree::Arrays::open(
+            [retrieve_next_token, retrieve_next_sibling, draft_tokens],
+            token_bitmask,
+            temperatures,
+            self.words,
+        )?;
+        arrays.traverse(draft_tokens.py(), &self.matcher, time_threshold)
+    }
+
+    /// The longest string that every continuation begins with; it can be appended without asking the model.
+    ///
+    /// Use ``accept_string`` to take it. The string ends at a whole character.
+    fn find_jump_forward_string(&self, py: Python<'_>) -> PyResult<String> {
+        let mut matcher = self.lock(py);
+        if matcher.is_stopped() {
+            drop(matcher);
+            return Err(terminated(py));
+        }
+        let bytes = matcher.jump_forward();
+        drop(matcher);
+        let whole = match std::str::from_utf8(&bytes) {
+            Ok(_) => bytes.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        Ok(String::from_utf8_lossy(&bytes[..whole]).into_owned())
+    }
+
+    /// Take back the last ``num_tokens`` steps. A step is a token or a string, a stop token too.
+    #[pyo3(signature = (num_tokens = 1))]
+    fn rollback(&self, py: Python<'_>, num_tokens: i64) -> PyResult<()> {
+        let result = usize::try_from(num_tokens).ok().map(|steps| self.lock(py).rollback(steps));
+        match result {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(errors::matcher(py, error.to_string())),
+            None => Err(errors::argument(py, format!("num_tokens must not be negative, not {num_tokens}"))),
+        }
+    }
+
+    /// How many of ``token_ids``, from the first on, would be accepted one after the other. Nothing moves.
+    fn validate_tokens(&self, token_ids: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let py = token_ids.py();
+        let mut tokens = Vec::new();
+        for token in token_ids.try_iter()? {
+            let Some(token) = token_id_of(&token?)? else { break };
+            tokens.push(token);
+        }
+        Ok(self.lock(py).validate_tokens(&tokens))
+    }
+
+    /// The texts that rules with the option ``capture`` have matched, with their names, in order of completion.
+    ///
+    /// With ``deduplicate`` the last text of each name and place is kept.
+    #[pyo3(signature = (*, deduplicate = true))]
+    fn get_captures<'py>(&self, py: Python<'py>, deduplicate: bool) -> Vec<(String, Bound<'py, PyBytes>)> {
+        let captures = py.detach(|| self.matcher.lock().captures(deduplicate));
+        captures.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect()
+    }
+
+    /// Whether the output has ended: by a stop token, or by completion if ``terminate_without_stop_token``.
+    fn is_terminated(&self, py: Python<'_>) -> bool {
+        self.lock(py).is_terminated()
+    }
+
+    /// Whether the output so far is complete, so that a stop token would fit.
+    fn is_completed(&self, py: Python<'_>) -> bool {
+        self.lock(py).is_completed()
+    }
+
+    /// Go back to the beginning.
+    fn reset(&self, py: Python<'_>) {
+        self.lock(py).reset();
+    }
+
+    /// A second matcher at the same place, that moves on its own.
+    fn fork(&self, py: Python<'_>) -> Self {
+        let matcher = self.lock(py).fork();
+        GrammarMatcher {
+            matcher: Mutex::new(matcher),
+            compiled_grammar: self.compiled_grammar.clone_ref(py),
+            words: self.words,
+        }
+    }
+
+    /// Always -1: any number of tokens can be rolled back.
+    #[getter]
+    #[expect(clippy::unused_self, reason = "a property of the object for Python")]
+    fn max_rollback_tokens(&self) -> i64 {
+        -1
+    }
+
+    /// The sampling temperature that the grammar advises here, or the default one, or None.
+    #[getter]
+    fn temperature(&self, py: Python<'_>) -> Option<f32> {
+        self.lock(py).temperature()
+    }
+
+    /// The tokens that end the output.
+    #[getter]
+    fn stop_token_ids(&self, py: Python<'_>) -> Vec<u32> {
+        self.lock(py).stop_token_ids().to_vec()
+    }
+
+    /// The compiled grammar that it follows.
+    #[getter]
+    fn compiled_grammar(&self, py: Python<'_>) -> Py<CompiledGrammar> {
+        self.compiled_grammar.clone_ref(py)
+    }
+
+    #[pyo3(name = "_debug_print_internal_state")]
+    fn debug_state(&self, py: Python<'_>) -> String {
+        let matcher = self.lock(py);
+        format!(
+            "steps: {}, completed: {}, terminated: {}",
+            matcher.history_len(),
+            matcher.is_completed(),
+            matcher.is_terminated()
+        )
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<GrammarMatcher {}>", self.debug_state(py))
+    }
+}
+
+impl GrammarMatcher {
+    /// The matcher, once nobody else uses it.
+    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Matcher> {
+        self.matcher.lock_py_attached(py)
+    }
+
+    /// The matcher, for threads that do not hold the GIL.
+    pub(crate) fn lock_detached(&self) -> MutexGuard<'_, Matcher> {
+        self.matcher.lock()
+    }
+
+    /// The words of a row of its masks.
+    pub(crate) fn words(&self) -> usize {
+        self.words
+    }
+}
+
+/// The error of asking a matcher that has ended for what comes next.
+pub(crate) fn terminated(py: Python<'_>) -> PyErr {
+    errors::matcher(py, "the matcher was terminated by a stop token; nothing can follow")
+}
+
+/// A token id, or nothing for a number that no token can have.
+pub(crate) fn token_id_of(token: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+    match token.extract::<i64>() {
+        Ok(id) => Ok(u32::try_from(id).ok()),
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(token.py()) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The bytes of a string or a bytes object.
+pub(crate) fn bytes_of<'a>(input: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+    if let Ok(text) = input.cast::<PyString>() {
+        return Ok(text.to_str()?.as_bytes());
+    }
+    if let Ok(bytes) = input.cast::<PyBytes>() {
+        return Ok(bytes.as_bytes());
+    }
+    let name = errors::type_name(input);
+    Err(errors::argument(input.py(), format!("the input must be str or bytes, not {name}")))
+}
+
+fn stop_tokens(tokens: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<u32>> {
+    let py = tokens.py();
+    let ids = match tokens.extract::<i64>() {
+        Ok(id) => vec![id],
+        Err(_) => tokens.extract::<Vec<i64>>()?,
+    };
+    if ids.is_empty() {
+        return Err(errors::argument(py, "override_stop_tokens must not be empty"));
+    }
+    let known = |id: i64| u32::try_from(id).ok().filter(|&id| (id as usize) < vocab_size);
+    let check = |id| known(id).ok_or_else(|| errors::argument(py, format!("no token has the id {id}")));
+    ids.into_iter().map(check).collect()
+}

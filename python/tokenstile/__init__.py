@@ -1,0 +1,105 @@
+"""Structured generation: a grammar and a vocabulary in, exact token masks out.
+
+>>> import tokenstile
+>>> info = tokenstile.TokenizerInfo(["a", "b", "ab", "</s>"])
+>>> compiled = tokenstile.GrammarCompiler(info).compile_grammar('root ::= "a" "b"*')
+>>> matcher = tokenstile.GrammarMatcher(compiled)
+>>> matcher.accept_token(2)
+True
+>>> matcher.is_completed()
+True
+
+The names are XGrammar's: ``import tokenstile as xgr`` runs code that was written for it.
+"""
+
+from __future__ import annotations
+
+from tokenstile import bitmask as _bitmask
+from tokenstile import exception, exceptions, testing
+from tokenstile._core import __version__
+from tokenstile.bitmask import (
+    allocate_token_bitmask,
+    apply_token_bitmask_inplace,
+    get_bitmask_shape,
+    reset_token_bitmask,
+)
+from tokenstile.compiler import CancelToken, CompiledGrammar, GrammarCompiler
+from tokenstile.config import (
+    get_cache_limit_bytes,
+    get_max_recursion_depth,
+    get_serialization_version,
+    max_recursion_depth,
+    set_cache_limit_bytes,
+    set_max_recursion_depth,
+)
+from tokenstile.exceptions import (
+    BitmaskError,
+    CancelledError,
+    DeserializeError,
+    DeserializeFormatError,
+    DeserializeVersionError,
+    EBNFError,
+    GrammarError,
+    InvalidArgumentError,
+    InvalidJSONError,
+    InvalidStructuralTagError,
+    LimitExceededError,
+    MatcherError,
+    RegexError,
+    TokenizerError,
+    TokenstileError,
+    UnsupportedFeatureError,
+)
+from tokenstile.grammar import Grammar
+from tokenstile.limits import Limits
+from tokenstile.matcher import BatchGrammarMatcher, GrammarMatcher
+from tokenstile.tokenizer_info import TokenizerInfo, VocabType
+
+__all__ = [
+    "BatchGrammarMatcher",
+    "BitmaskError",
+    "CancelToken",
+    "CancelledError",
+    "CompiledGrammar",
+    "DeserializeError",
+    "DeserializeFormatError",
+    "DeserializeVersionError",
+    "EBNFError",
+    "Grammar",
+    "GrammarCompiler",
+    "GrammarError",
+    "GrammarMatcher",
+    "InvalidArgumentError",
+    "InvalidJSONError",
+    "InvalidStructuralTagError",
+    "LimitExceededError",
+    "Limits",
+    "MatcherError",
+    "RegexError",
+    "TokenizerError",
+    "TokenizerInfo",
+    "TokenstileError",
+    "UnsupportedFeatureError",
+    "VocabType",
+    "__version__",
+    "allocate_token_bitmask",
+    "apply_token_bitmask_inplace",
+    "bitmask_dtype",
+    "exception",
+    "exceptions",
+    "get_bitmask_shape",
+    "get_cache_limit_bytes",
+    "get_max_recursion_depth",
+    "get_serialization_version",
+    "max_recursion_depth",
+    "reset_token_bitmask",
+    "set_cache_limit_bytes",
+    "set_max_recursion_depth",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "bitmask_dtype":
+        return _bitmask.bitmask_dtype
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,72 @@
+"""Settings of the process.
+
+XGrammar parses with native recursion and bounds its depth here. Tokenstile does not recurse on the input once a
+grammar is compiled, and bounds nesting while it compiles by ``Limits.max_depth``; so the recursion depth is kept for
+code that sets it, with XGrammar's range and default, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from tokenstile import _core
+from tokenstile.exceptions import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = [
+    "get_cache_limit_bytes",
+    "get_max_recursion_depth",
+    "get_serialization_version",
+    "max_recursion_depth",
+    "set_cache_limit_bytes",
+    "set_max_recursion_depth",
+]
+
+_HIGHEST_RECURSION_DEPTH: Final = 999_999
+_recursion_depth = 10_000
+
+
+def get_max_recursion_depth() -> int:
+    """Return the depth that was set, 10,000 at first."""
+    return _recursion_depth
+
+
+def set_max_recursion_depth(max_recursion_depth: int) -> None:
+    """Keep a recursion depth between 1 and 999,999."""
+    global _recursion_depth  # noqa: PLW0603 - a setting of the process, as in XGrammar
+    if not 1 <= max_recursion_depth <= _HIGHEST_RECURSION_DEPTH:
+        raise InvalidArgumentError(
+            f"the recursion depth must be between 1 and {_HIGHEST_RECURSION_DEPTH}, not {max_recursion_depth}"
+        )
+    _recursion_depth = max_recursion_depth
+
+
+@contextmanager
+def max_recursion_depth(temp_depth: int) -> Iterator[None]:
+    """Set the recursion depth inside a ``with`` block, and put the old one back after it."""
+    before = get_max_recursion_depth()
+    set_max_recursion_depth(temp_depth)
+    try:
+        yield
+    finally:
+        set_max_recursion_depth(before)
+
+
+def get_serialization_version() -> str:
+    """Return the version that serialized objects carry; objects of another version are refused."""
+    return _core.SERIALIZATION_VERSION
+
+
+def get_cache_limit_bytes() -> int:
+    """Return how many bytes all compilers without a ``cache_limit_bytes`` of their own may hold together."""
+    return _core.get_cache_limit_bytes()
+
+
+def set_cache_limit_bytes(limit: int) -> None:
+    """Bound the memory that all compilers without a ``cache_limit_bytes`` of their own may hold together."""
+    if limit < 0:
+        raise InvalidArgumentError(f"the cache limit must not be negative, not {limit}")
+    _core.set_cache_limit_bytes(limit)

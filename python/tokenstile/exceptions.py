@@ -1,0 +1,132 @@
+"""Every exception that tokenstile raises.
+
+The tree has two ideas. A class says what the caller can do about it: correct the grammar, raise a limit, load another
+file. And most classes have two built-in bases, ``ValueError``, which is what Python's own code would raise, and
+``RuntimeError``, which is what code written for XGrammar catches.
+
+A token that does not fit is not an error: ``GrammarMatcher.accept_token`` returns ``False``.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BitmaskError",
+    "CancelledError",
+    "DeserializeError",
+    "DeserializeFormatError",
+    "DeserializeVersionError",
+    "EBNFError",
+    "GrammarError",
+    "InvalidArgumentError",
+    "InvalidJSONError",
+    "InvalidStructuralTagError",
+    "LimitExceededError",
+    "MatcherError",
+    "RegexError",
+    "TokenizerError",
+    "TokenstileError",
+    "UnsupportedFeatureError",
+]
+
+
+class TokenstileError(Exception):
+    """The base of them all."""
+
+
+class GrammarError(TokenstileError, ValueError, RuntimeError):
+    """A grammar that cannot be used, with its place where one is known.
+
+    ``str(error)`` is the whole report: the place, what is wrong, the line of the text with a caret under the column,
+    and a hint. The attributes hold the same one by one.
+    """
+
+    message: str
+    """What is wrong, without the place."""
+    line: int | None
+    """The line of the text, from 1."""
+    column: int | None
+    """The column in code points, from 1."""
+    pointer: str | None
+    """The JSON Pointer of the place, for grammars that are JSON documents."""
+    help: str | None
+    """What to do about it."""
+
+    def __init__(
+        self,
+        report: str = "",
+        *,
+        message: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        pointer: str | None = None,
+        help: str | None = None,  # noqa: A002 - the attribute's name
+    ) -> None:
+        super().__init__(report)
+        self.message = report if message is None else message
+        self.line = line
+        self.column = column
+        self.pointer = pointer
+        self.help = help
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), self.args, self.__dict__
+
+
+class EBNFError(GrammarError):
+    """An EBNF text that is wrong."""
+
+
+class RegexError(GrammarError):
+    """A regular expression that is wrong."""
+
+
+class InvalidStructuralTagError(GrammarError):
+    """A structural tag that is wrong."""
+
+
+class UnsupportedFeatureError(GrammarError):
+    """A construct that cannot be enforced exactly, and is refused rather than widened."""
+
+
+class LimitExceededError(GrammarError):
+    """A limit of `tokenstile.Limits` was reached; ``help`` names the setting."""
+
+
+class TokenizerError(TokenstileError, ValueError, RuntimeError):
+    """A vocabulary that cannot be used, or an argument that does not go with it."""
+
+
+class CancelledError(TokenstileError, RuntimeError):
+    """A compilation was stopped by its `tokenstile.CancelToken`."""
+
+
+class DeserializeError(GrammarError):
+    """A serialized object that cannot be read back."""
+
+
+class InvalidJSONError(DeserializeError):
+    """A text that is not JSON."""
+
+
+class DeserializeFormatError(DeserializeError):
+    """JSON that is not what was serialized, or that belongs to another tokenizer."""
+
+
+class DeserializeVersionError(DeserializeError):
+    """An object that another version serialized."""
+
+
+class InvalidArgumentError(TokenstileError, TypeError, ValueError, RuntimeError):
+    """An argument of the wrong type or out of its range.
+
+    It has three built-in bases because XGrammar raises ``ValueError`` for some of these and ``RuntimeError`` for
+    others, and Python's own word is ``TypeError``.
+    """
+
+
+class MatcherError(TokenstileError, RuntimeError):
+    """A call that the matcher's state does not allow, such as a rollback of more steps than were taken."""
+
+
+class BitmaskError(TokenstileError, ValueError, RuntimeError):
+    """A bitmask or logits buffer of the wrong type, shape, device, or that cannot be written."""

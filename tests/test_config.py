@@ -1,0 +1,38 @@
+"""Settings of the process."""
+
+from __future__ import annotations
+
+import pytest
+
+import tokenstile as xgr
+
+
+def test_recursion_depth():
+    assert xgr.get_max_recursion_depth() == 10_000
+    with xgr.max_recursion_depth(77):
+        assert xgr.get_max_recursion_depth() == 77
+        with pytest.raises(RuntimeError):
+            xgr.set_max_recursion_depth(0)
+    assert xgr.get_max_recursion_depth() == 10_000
+    for wrong in (0, -1, 1_000_000):
+        with pytest.raises(RuntimeError):
+            xgr.set_max_recursion_depth(wrong)
+    with pytest.raises(KeyError), xgr.max_recursion_depth(5):
+        raise KeyError
+    assert xgr.get_max_recursion_depth() == 10_000
+
+
+def test_version():
+    assert isinstance(xgr.get_serialization_version(), str)
+    assert xgr.__version__.count(".") == 2
+
+
+def test_the_defaults_of_limits_are_the_cores():
+    text = 'root ::= "a"'
+    grammar = xgr.Grammar.from_ebnf(text)
+    assert xgr.Grammar.from_ebnf(text, limits=xgr.Limits()) == grammar
+    deep = "(" * 1000
+    for limits in (None, xgr.Limits()):
+        assert xgr.Grammar.from_ebnf(f'root ::= {deep[:900]}"a"{")" * 900}', limits=limits)
+        with pytest.raises(xgr.LimitExceededError):
+            xgr.Grammar.from_ebnf(f'root ::= {deep}(("a")){")" * 1000}', limits=limits)
