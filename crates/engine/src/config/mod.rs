@@ -21,4 +21,4 @@ mod symbol;
 mod truncate;
 
 pub(crate) use sets::{MaskSlot, SetId, Sets};
-pub(crate) use symbol::{Symbol, SymbolKind};
+pub(crate) use symbol::SymbolKind;

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::symbol::Symbol;
 use crate::interner::Interner;
-use crate::mask::Mask;
+use crate::mask::{Fan, Mask};
 
 /// The number of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,6 +50,7 @@ pub(crate) struct Links {
     /// All steps, once there are more than a few. 0 is unknown; otherwise the set's number plus one.
     all: OnceLock<Box<[AtomicU32; 256]>>,
     mask: AtomicPtr<Mask>,
+    fan: OnceLock<Box<Fan>>,
     /// The mask of a truncated set could not be decided.
     too_shallow: std::sync::atomic::AtomicBool,
 }
@@ -202,6 +203,15 @@ impl Sets {
             return MaskSlot::Known(unsafe { &*mask });
         }
         if links.too_shallow.load(Ordering::Acquire) { MaskSlot::TooShallow } else { MaskSlot::Unknown }
+    }
+
+    /// The fan of `id`, made by `make` if there is none yet.
+    pub(crate) fn fan(&self, id: SetId, make: impl FnOnce() -> Fan) -> &Fan {
+        self.links(id).fan.get_or_init(|| {
+            let fan = make();
+            self.link_bytes.fetch_add(fan.memory_bytes(), Ordering::Relaxed);
+            Box::new(fan)
+        })
     }
 
     /// How many masks are kept.

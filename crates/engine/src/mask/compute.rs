@@ -11,11 +11,12 @@ use hashbrown::HashMap;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::fan::Fan;
 use super::mask::Mask;
 use super::shared::TableKey;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
 use super::walk::{WalkStack, walk_terminal};
-use crate::config::{MaskSlot, SetId, Symbol, SymbolKind};
+use crate::config::{MaskSlot, SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::{NodeIndex, Trie};
@@ -158,15 +159,14 @@ impl<'g> Walker<'g> {
         match &table.exits {
             Exits::Few(ends) => self.add(trie, ends, rest),
             Exits::ByByte(exits) => {
-                for (state, below) in self.after(rest)? {
-                    for &(low, high, next) in self.generation.terminals().row(state) {
-                        for exit in (low..=high).filter_map(|byte| exits.get(byte)) {
-                            for &node in &exit.large {
-                                self.enter(trie, node, next, below)?;
-                            }
-                            if let Some(merged) = exit.merged(trie) {
-                                self.enter(merged, Trie::ROOT, next, below)?;
-                            }
+                let fan = self.fan(rest)?;
+                for exit in exits {
+                    for &(next, below) in fan.get(exit.byte) {
+                        for &node in &exit.large {
+                            self.enter(trie, node, next, below)?;
+                        }
+                        if let Some(merged) = exit.merged(trie) {
+                            self.enter(merged, Trie::ROOT, next, below)?;
                         }
                     }
                 }
@@ -188,18 +188,14 @@ impl<'g> Walker<'g> {
         }
     }
 
-    /// The terminals that may be read once the one on top of `rest` has ended; `None` if that is not known.
-    fn after(&self, rest: SetId) -> Option<SmallVec<[(TerminalId, SetId); 8]>> {
-        let sets = self.generation.sets();
-        let after = self.generation.after(rest);
-        if sets.is_unknown(after) {
+    /// What may be read once the terminal on top of `rest` has ended; `None` if that is not known.
+    fn fan(&self, rest: SetId) -> Option<&'g Fan> {
+        let generation = self.generation;
+        let after = generation.after(rest);
+        if generation.sets().is_unknown(after) {
             return None;
         }
-        let terminal = |&(symbol, below): &(Symbol, SetId)| match symbol.kind() {
-            SymbolKind::Terminal(state) => Some((self.generation.terminals().saturate(state), below)),
-            _ => None,
-        };
-        Some(sets.items(after).iter().filter_map(terminal).collect())
+        Some(generation.sets().fan(after, || Fan::new(generation, after)))
     }
 
     /// At `node`, in `state`: what ends there and what goes on.
@@ -216,7 +212,7 @@ impl<'g> Walker<'g> {
 
     fn walk(&mut self, trie: &'g Trie, node: NodeIndex, state: TerminalId, below: SetId) -> Option<()> {
         let terminals = self.generation.terminals();
-        if trie.token_range(node).len() > WORTH_A_TABLE && terminals.row(state).len() > 1 {
+        if trie.token_range(node).len() > WORTH_A_TABLE && !terminals.is_cheap(state) {
             return self.apply(self.generation.table_under(trie, node, state), trie, below);
         }
         let mut ends: SmallVec<[NodeIndex; 16]> = SmallVec::new();
@@ -230,9 +226,18 @@ impl<'g> Walker<'g> {
     fn run(&mut self) -> Option<()> {
         while let Some(rest) = self.waiting.pop() {
             let nodes = self.groups.get_mut(&rest).map(|group| std::mem::take(&mut group.nodes)).unwrap_or_default();
-            for (state, below) in self.after(rest)? {
-                for &(trie, node) in &nodes {
-                    self.walk(trie, node, state, below)?;
+            let fan = self.fan(rest)?;
+            for &(trie, node) in &nodes {
+                if trie.token_range(node).len() > WORTH_A_TABLE {
+                    for &(state, below) in &fan.states {
+                        self.walk(trie, node, state, below)?;
+                    }
+                    continue;
+                }
+                for child in trie.children(node) {
+                    for &(next, below) in fan.get(trie.byte(child)) {
+                        self.enter(trie, child, next, below)?;
+                    }
                 }
             }
         }

@@ -6,16 +6,19 @@
 //! only on its top, so the result is kept for the top alone ([`compute`]).
 //!
 //! - [`mask`]: a mask as it is kept.
+//! - [`fan`]: what may be read in a configuration, by first byte.
 //! - [`plain`]: which kinds of characters a state takes without end.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
 mod compute;
+mod fan;
 mod mask;
 mod plain;
 mod shared;
 mod table;
 mod walk;
 
+pub(crate) use fan::Fan;
 pub(crate) use mask::{Mask, set_bit};
 pub(crate) use shared::{SharedTables, SubtreeTables};
 pub(crate) use table::TerminalTable;

@@ -37,18 +37,12 @@ pub(crate) enum Exits {
     /// The nodes of the trie at which the terminal may end.
     Few(Box<[NodeIndex]>),
     /// The children of such nodes, by their byte.
-    ByByte(ByByte),
-}
-
-/// The ways on after an end, by the next byte.
-pub(crate) struct ByByte {
-    /// The place of each byte's exits in `exits` plus one, or 0.
-    index: Box<[u16; 256]>,
-    exits: Box<[ByteExits]>,
+    ByByte(Box<[ByteExits]>),
 }
 
 /// The ways on for one byte: nodes whose way in is that byte.
 pub(crate) struct ByteExits {
+    pub(crate) byte: u8,
     /// Nodes with much under them, each walked by itself.
     pub(crate) large: Box<[NodeIndex]>,
     small: Box<[NodeIndex]>,
@@ -56,13 +50,6 @@ pub(crate) struct ByteExits {
     merged: OnceLock<Trie>,
 }
 
-impl ByByte {
-    /// The ways on after `byte`, if there are any.
-    pub(crate) fn get(&self, byte: u8) -> Option<&ByteExits> {
-        let place = usize::from(self.index[usize::from(byte)]).checked_sub(1)?;
-        Some(&self.exits[place])
-    }
-}
 
 impl ByteExits {
     /// The trie of what follows in the small nodes, all as one.
@@ -102,8 +89,8 @@ impl TerminalTable {
         const A_CHILD: usize = 24;
         let exits = match &self.exits {
             Exits::Few(ends) => size_of_val(&**ends),
-            Exits::ByByte(by_byte) => {
-                by_byte.exits.iter().map(|exit| 64 + exit.large.len() * 4 + exit.small.len() * A_CHILD).sum::<usize>() + 512
+            Exits::ByByte(exits) => {
+                exits.iter().map(|exit| 64 + exit.large.len() * 4 + exit.small.len() * A_CHILD).sum()
             }
         };
         size_of::<Self>() + self.stay.memory_bytes() + exits
@@ -132,15 +119,13 @@ fn by_byte(trie: &Trie, root: NodeIndex, ends: &[NodeIndex], staying_nodes: &[No
             lists[usize::from(trie.byte(child))].push(child);
         }
     }
-    let mut index = Box::new([0; 256]);
     let mut exits = Vec::new();
-    for (byte, children) in lists.into_iter().enumerate().filter(|(_, children)| !children.is_empty()) {
+    for (byte, children) in (0..=255).zip(lists).filter(|(_, children)| !children.is_empty()) {
         let (large, small): (Vec<_>, Vec<_>) =
             children.into_iter().partition(|&child| trie.token_range(child).len() > WORTH_A_TABLE);
-        exits.push(ByteExits { large: large.into(), small: small.into(), merged: OnceLock::new() });
-        index[byte] = exits.len() as u16;
+        exits.push(ByteExits { byte, large: large.into(), small: small.into(), merged: OnceLock::new() });
     }
-    Exits::ByByte(ByByte { index, exits: exits.into() })
+    Exits::ByByte(exits.into())
 }
 
 /// Which tokens of a subtree leave the terminal.

@@ -9,6 +9,13 @@ use super::arena::{Arena, Term, TerminalId};
 impl Arena {
     /// The state with the same token table as `id` whose bounds are out of the way.
     pub(crate) fn saturate(&self, id: TerminalId) -> TerminalId {
+        let entry = self.entry(id);
+        if !entry.counts {
+            return id;
+        }
+        if let Some(&known) = entry.saturated.get() {
+            return known;
+        }
         let mut stack = vec![id];
         while let Some(&at) = stack.last() {
             let entry = self.entry(at);

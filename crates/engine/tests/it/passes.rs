@@ -19,11 +19,11 @@ fn stages(grammar: &Grammar) -> Vec<(&'static str, Result<Grammar>)> {
     let passes: [Pass<'_>; 7] = [
         ("options", &|grammar| options::lower(grammar.clone(), &limits, &budget)),
         ("dispatch", &|grammar| dispatch::lower(grammar.clone(), &limits, &budget)),
-        ("trim", &|grammar| trim::trim(grammar, &budget)),
-        ("linear", &|grammar| linear::unroll(grammar, &budget)),
-        ("inline", &|grammar| inline::inline(grammar, &budget)),
-        ("booleans", &|grammar| booleans::determinize(grammar, &budget)),
-        ("trim again", &|grammar| trim::trim(grammar, &budget)),
+        ("trim", &|grammar| trim::trim(grammar.clone(), &budget)),
+        ("linear", &|grammar| linear::unroll(grammar.clone(), &budget)),
+        ("inline", &|grammar| inline::inline(grammar.clone(), &budget)),
+        ("booleans", &|grammar| booleans::determinize(grammar.clone(), &budget)),
+        ("trim again", &|grammar| trim::trim(grammar.clone(), &budget)),
     ];
     let mut stages = vec![("printed", ebnf::parse(&grammar.to_string(), "root", &limits, &budget))];
     let mut current = grammar.clone();

@@ -99,11 +99,12 @@ impl Builder {
         let mut flat: Vec<ExprId> = Vec::new();
         let mut text: Vec<u8> = Vec::new();
         for item in items {
-            let children = match self.expr(item) {
+            let nested = match self.expr(item) {
                 Expr::Seq(children) => children.clone(),
-                _ => Box::new([item]),
+                _ => Box::default(),
             };
-            for child in children {
+            let children = if nested.is_empty() { std::slice::from_ref(&item) } else { &nested };
+            for &child in children {
                 match self.expr(child) {
                     Expr::Never => return child,
                     Expr::Empty => {}

@@ -12,13 +12,16 @@ use crate::limits::Budget;
 use crate::regular;
 
 /// `grammar` without [`Expr::And`] and [`Expr::Not`].
-pub fn determinize(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
-    let mut copy = Rewriter::new(grammar, budget, |_| true);
+pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    if !grammar.exprs().any(|(_, expr)| matches!(expr, Expr::And(_) | Expr::Not(_))) {
+        return Ok(grammar);
+    }
+    let mut copy = Rewriter::new(&grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let name = &rule.name;
         let body = copy.copy(rule.body, budget, &mut |builder, id, expr| match expr {
             Expr::And(_) | Expr::Not(_) => {
-                let dfa = regular::determinize(grammar, id, budget).map_err(|error| in_rule(error, name))?;
+                let dfa = regular::determinize(&grammar, id, budget).map_err(|error| in_rule(error, name))?;
                 let source = format!("automaton {}", id.index()).into();
                 Ok(Some(builder.automaton(Automaton { source, dfa: Arc::new(dfa) })))
             }

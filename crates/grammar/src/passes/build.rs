@@ -4,6 +4,7 @@
 //! grammar; the engine follows them when it closes a configuration.
 
 use super::analysis::nullable;
+use super::trim::reachable_rules;
 use super::shape::{Shape, is_wide_terminal, shapes};
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, ExprId, Grammar, TokenSet};
@@ -76,7 +77,8 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     for (_, rule) in grammar.rules() {
         work.declare(rule.name.clone(), rule.options.temperature)?;
     }
-    for (id, rule) in grammar.rules() {
+    let reachable = reachable_rules(grammar);
+    for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
         work.define(MachineRuleId(id.0), rule.body)?;
     }
     let mut draft = work.draft;

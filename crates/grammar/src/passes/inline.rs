@@ -18,7 +18,8 @@ const COPIES: u64 = 200_000;
 const DEPTH: u32 = 400;
 
 /// `grammar` with such rules inlined; they stay defined, and trimming drops them.
-pub fn inline(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
+pub fn inline(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    let grammar = &grammar;
     let references = rule_references(grammar);
     let graph: Vec<Vec<u32>> =
         references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();

@@ -9,10 +9,17 @@ use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId};
 use crate::limits::Budget;
 
 /// `grammar` with such rules rewritten.
-pub fn unroll(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
-    let mut copy = Rewriter::new(grammar, budget, |_| true);
+pub fn unroll(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    let mut shapes = Vec::with_capacity(grammar.rules().len());
+    for (id, _) in grammar.rules() {
+        shapes.push(Shape::of(&grammar, id, budget)?);
+    }
+    if shapes.iter().all(Option::is_none) {
+        return Ok(grammar);
+    }
+    let mut copy = Rewriter::new(&grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
-        let shape = Shape::of(grammar, id, budget)?;
+        let shape = shapes[id.index()].take();
         let plain =
             |copy: &mut Rewriter<'_>, expr| copy.copy(expr, budget, &mut |_, _, _| Ok(None));
         let body = match shape {

@@ -37,11 +37,11 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     let limits = budget.limits();
     let grammar = options::lower(grammar.clone(), limits, budget)?;
     let grammar = dispatch::lower(grammar, limits, budget)?;
-    let grammar = trim::trim(&grammar, budget)?;
-    let grammar = linear::unroll(&grammar, budget)?;
-    let grammar = inline::inline(&grammar, budget)?;
-    let grammar = booleans::determinize(&grammar, budget)?;
-    let grammar = trim::trim(&grammar, budget)?;
+    let grammar = trim::trim(grammar, budget)?;
+    let grammar = linear::unroll(grammar, budget)?;
+    let grammar = inline::inline(grammar, budget)?;
+    let grammar = booleans::determinize(grammar, budget)?;
+    let grammar = trim::trim(grammar, budget)?;
     let draft = build::build(&grammar, budget)?;
     let draft = left_recursion::eliminate(draft, budget)?;
     finish::finish(draft, budget)

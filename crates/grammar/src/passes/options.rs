@@ -66,7 +66,7 @@ fn unsupported(rule: &str, option: &str, why: &str) -> Error {
 
 /// Fails unless the rules are regular, once those that recurse at one end are loops.
 fn check_regular(grammar: &Grammar, restricted: &[RuleId], budget: &Budget) -> Result<()> {
-    let loops = linear::unroll(grammar, budget)?;
+    let loops = linear::unroll(grammar.clone(), budget)?;
     let obstacles = find_obstacles(&loops, budget)?;
     for &id in restricted {
         let rule = grammar.rule(id);

@@ -10,14 +10,17 @@ use crate::ir::{ExprId, Grammar};
 use crate::limits::Budget;
 
 /// `grammar` without what is unproductive or unreachable.
-pub fn trim(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
-    let productive = productive(grammar);
+pub fn trim(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    let productive = productive(&grammar);
     let root = grammar.rule(grammar.root());
     if !productive[root.body.index()] {
-        return Err(empty_language(grammar, &productive));
+        return Err(empty_language(&grammar, &productive));
     }
-    let reachable = reachable_rules(grammar, &productive);
-    let mut copy = Rewriter::new(grammar, budget, |rule| reachable[rule.index()]);
+    let reachable = reachable_through(&grammar, |id| productive[id.index()]);
+    if productive.iter().all(|&it| it) && reachable.iter().all(|&it| it) {
+        return Ok(grammar);
+    }
+    let mut copy = Rewriter::new(&grammar, budget, |rule| reachable[rule.index()]);
     for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
         let body = copy.copy(rule.body, budget, &mut |builder, id, _| {
             Ok((!productive[id.index()]).then(|| builder.never()))
@@ -27,13 +30,19 @@ pub fn trim(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
     copy.finish()
 }
 
-fn reachable_rules(grammar: &Grammar, productive: &[bool]) -> Vec<bool> {
+/// Which rules are reached from the root.
+pub(super) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
+    reachable_through(grammar, |_| true)
+}
+
+/// Which rules are reached from the root through the expressions for which `passable` says so.
+fn reachable_through(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> Vec<bool> {
     let mut rules = vec![false; grammar.rules().len()];
     let mut exprs = vec![false; grammar.exprs().len()];
     let mut stack: Vec<ExprId> = vec![grammar.rule(grammar.root()).body];
     rules[grammar.root().index()] = true;
     while let Some(id) = stack.pop() {
-        if !productive[id.index()] || std::mem::replace(&mut exprs[id.index()], true) {
+        if !passable(id) || std::mem::replace(&mut exprs[id.index()], true) {
             continue;
         }
         let expr = grammar.expr(id);
