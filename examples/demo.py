@@ -20,8 +20,8 @@ import numpy as np
 import tokenstile
 from tokenstile.testing import bitmask_to_bool_mask
 
-# How much a character brings the end nearer.
-HURRY = {"}": 4, "]": 4, '"': 1, "{": -4, "[": -4, ",": -4, " ": -2, "\n": -2, "\t": -2, "\r": -2}
+# How much a character outside of a string brings the end nearer.
+NEARER = {"}": 4, "]": 4, "{": -4, "[": -4, '"': -1, ",": -4}
 
 
 def find_tokenizer() -> Path:
@@ -32,9 +32,10 @@ def find_tokenizer() -> Path:
     return Path(spec.origin).with_name("tokenizer.json")
 
 
-def hurry_weights(vocab: list[bytes]) -> np.ndarray:
-    """Return for each token how much it brings the end of a JSON text nearer."""
-    return np.array([sum(HURRY.get(chr(byte), 0) for byte in token) for token in vocab])
+def is_in_string(text: bytes) -> bool:
+    """Tell whether a JSON text breaks off inside a string, where the next quote would end it."""
+    without_escapes = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return without_escapes.count(b'"') % 2 == 1 and not without_escapes.endswith(b"\\")
 
 
 class Walk:
@@ -44,9 +45,12 @@ class Walk:
         self.vocab = compiled.tokenizer_info.decoded_vocab
         self.matcher = tokenstile.GrammarMatcher(compiled)
         self.bitmask = np.zeros(tokenstile.get_bitmask_shape(1, len(self.vocab)), dtype=np.int32)
-        self.hurry = hurry_weights(self.vocab)
+        self.quote = self.vocab.index(b'"')
+        self.nearer = np.array([sum(NEARER.get(chr(byte), 0) for byte in token) for token in self.vocab])
+        self.blank = np.array([not token.strip() for token in self.vocab])
         self.random = random.Random(seed)
         self.rows: list[tuple[float, int, bytes]] = []
+        self.text = b""
 
     def run(self, patience: int = 25) -> str:
         """Draw tokens until a stop token comes; after ``patience`` of them, hurry."""
@@ -59,16 +63,22 @@ class Walk:
             assert self.matcher.accept_token(token), "the mask allowed it"
             is_stop = token in self.matcher.stop_token_ids
             self.rows.append((elapsed / 1000, len(allowed), b"" if is_stop else self.vocab[token]))
-        return b"".join(token for _, _, token in self.rows).decode()
+            self.text += self.rows[-1][2]
+        return self.text.decode()
 
     def draw(self, allowed: np.ndarray, *, hurry: bool) -> int:
-        """Draw one of the allowed tokens; in a hurry, one that brings the end nearest."""
+        """Draw one of the allowed tokens: a stop token if there is one, and seldom white space."""
         stops = [token for token in self.matcher.stop_token_ids if token in allowed]
         if stops:
             return stops[0]
+        if is_in_string(self.text):
+            if self.quote in allowed and (hurry or self.random.random() < 0.3):
+                return self.quote
+            return int(self.random.choice(allowed))
+        if not self.blank[allowed].all():
+            allowed = allowed[~self.blank[allowed]]
         if hurry:
-            weights = self.hurry[allowed]
-            allowed = allowed[weights == weights.max()]
+            allowed = allowed[self.nearer[allowed] == self.nearer[allowed].max()]
         return int(self.random.choice(allowed))
 
 

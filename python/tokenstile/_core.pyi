@@ -4,8 +4,27 @@ from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Final, Literal, final
 
+from typing_extensions import disjoint_base
+
 from tokenstile.limits import Limits
 from tokenstile.tokenizer_info import TokenizerInfo as PythonTokenizerInfo
+
+__all__ = [
+    "SERIALIZATION_VERSION",
+    "BatchGrammarMatcher",
+    "CancelToken",
+    "CompiledGrammar",
+    "Grammar",
+    "GrammarCompiler",
+    "GrammarMatcher",
+    "TokenizerInfo",
+    "__version__",
+    "_restore_compiled_grammar",
+    "_restore_grammar",
+    "apply_token_bitmask_inplace_cpu",
+    "get_cache_limit_bytes",
+    "set_cache_limit_bytes",
+]
 
 __version__: Final[str]
 SERIALIZATION_VERSION: Final[str]
@@ -59,6 +78,7 @@ class CompiledGrammar:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+@disjoint_base
 class GrammarCompiler:
     def __new__(
         cls,
@@ -91,6 +111,7 @@ class GrammarCompiler:
     def tokenizer_info(self) -> PythonTokenizerInfo: ...
     def get_stats(self) -> dict[str, Any]: ...
 
+@disjoint_base
 class GrammarMatcher:
     def __new__(
         cls,
@@ -131,6 +152,7 @@ class GrammarMatcher:
     def compiled_grammar(self) -> CompiledGrammar: ...
     def _debug_print_internal_state(self) -> str: ...
 
+@disjoint_base
 class BatchGrammarMatcher:
     def __new__(cls, max_threads: int | Literal["auto"] = "auto") -> BatchGrammarMatcher: ...
     def batch_fill_next_token_bitmask(

@@ -26,6 +26,10 @@ pub(crate) struct Generation {
     /// The state that each terminal starts with, by expression; 0 is unknown.
     entry_states: Box<[AtomicU32]>,
     start: OnceLock<SetId>,
+    /// What the token tables take that are held here, whoever else holds them.
+    table_bytes: AtomicUsize,
+    /// What the matchers that came from the generation before brought with them.
+    carried_bytes: AtomicUsize,
     /// What was last added to the account of the process.
     accounted: AtomicUsize,
     retired: AtomicBool,
@@ -45,6 +49,8 @@ impl Generation {
             tokens,
             entry_states,
             start: OnceLock::new(),
+            table_bytes: AtomicUsize::new(0),
+            carried_bytes: AtomicUsize::new(0),
             accounted: AtomicUsize::new(0),
             retired: AtomicBool::new(false),
         }
@@ -106,22 +112,36 @@ impl Generation {
         self.sets.keep_mask(set, mask)
     }
 
-    /// The memory that it takes, roughly.
+    /// Notes a token table that will be held as long as this generation is.
+    pub(crate) fn note_table(&self, bytes: usize) {
+        self.table_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Notes what a matcher brought with it.
+    pub(crate) fn note_carried(&self, bytes: usize) {
+        self.carried_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// The memory that it takes, roughly, without the token tables, which others may hold as well.
     pub(crate) fn memory_bytes(&self) -> usize {
         let tables = self.subtree_tables.memory_bytes() + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.terminals.memory_bytes() + tables
     }
 
     /// Whether it has grown beyond `limit`, or the process as a whole beyond its own.
+    ///
+    /// What matchers still need would only be carried over again, so it has to have doubled since. Otherwise a long
+    /// text under a small limit would be carried over at every step.
     pub(crate) fn is_full(&self, limit: usize) -> bool {
-        let bytes = self.memory_bytes();
+        let bytes = self.memory_bytes() + self.table_bytes.load(Ordering::Relaxed);
+        let needed = 2 * self.carried_bytes.load(Ordering::Relaxed);
         let accounted = self.accounted.load(Ordering::Relaxed);
         if bytes > accounted + ACCOUNT_STEP {
             let before = self.accounted.swap(bytes, Ordering::Relaxed);
             PROCESS.remove(before);
             PROCESS.add(bytes);
         }
-        bytes > limit || (PROCESS.is_over() && bytes > MIN_BYTES_UNDER_PRESSURE)
+        bytes > limit.max(needed) || (PROCESS.is_over() && bytes > MIN_BYTES_UNDER_PRESSURE.max(needed))
     }
 
     /// Marks it as replaced.

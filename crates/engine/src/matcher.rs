@@ -329,10 +329,12 @@ impl Matcher {
 
     #[cold]
     fn move_to(&mut self, newer: Arc<Generation>) {
+        let before = newer.memory_bytes();
         let mut carrier = Carrier::new(&self.generation, &newer);
         for step in &mut self.history {
             step.config = carrier.carry(step.config);
         }
+        newer.note_carried(newer.memory_bytes().saturating_sub(before));
         self.generation = newer;
     }
 }

@@ -98,11 +98,14 @@ impl Generation {
     fn table(&self, state: TerminalId) -> &TerminalTable {
         self.terminals().table_slot(state).get_or_init(|| {
             let build = || TerminalTable::build(self.terminals(), state, self.tokens());
-            if self.terminals().is_cheap(state) {
-                return Arc::new(build());
-            }
-            let key = TableKey { state: self.terminals().fingerprint(state), trie: 0, node: Trie::ROOT };
-            self.tokens().index().tables.get_or_make(key, build)
+            let table = if self.terminals().is_cheap(state) {
+                Arc::new(build())
+            } else {
+                let key = TableKey { state: self.terminals().fingerprint(state), trie: 0, node: Trie::ROOT };
+                self.tokens().index().tables.get_or_make(key, build)
+            };
+            self.note_table(table.memory_bytes());
+            table
         })
     }
 
@@ -111,7 +114,9 @@ impl Generation {
         self.subtree_tables().get_or_make((trie.number(), node, state), || {
             let build = || TerminalTable::build_under(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };
-            self.tokens().index().tables.get_or_make(key, build)
+            let table = self.tokens().index().tables.get_or_make(key, build);
+            self.note_table(table.memory_bytes());
+            table
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use tokenstile_grammar::regular::Dfa;
 
@@ -248,6 +249,10 @@ impl Arena {
         if a == TerminalId::NEVER || b == TerminalId::NEVER {
             return TerminalId::NEVER;
         }
+        // Chains may be long, and most calls are of this kind.
+        if b == TerminalId::EMPTY {
+            return a;
+        }
         let mut heads: SmallVec<[TerminalId; 8]> = SmallVec::new();
         let mut at = a;
         while let &Term::Concat(head, tail) = self.term(at) {
@@ -302,6 +307,7 @@ impl Arena {
         if flat.len() > 1 {
             self.merge_dispatches(&mut flat);
             self.merge_repeats(&mut flat);
+            self.drop_suffixes(&mut flat);
             if depth > 0 {
                 self.factor_heads(&mut flat, depth);
             }
@@ -333,26 +339,55 @@ impl Arena {
         if row.is_empty() { TerminalId::NEVER } else { self.intern(Term::Dispatch(row)) }
     }
 
-    /// `e{0,3} | e{0,7}` is `e{0,7}`.
+    /// `e{0,3} t | e{2,7} t` is `e{0,7} t`: counts that meet or overlap, before the same tail, are one.
     fn merge_repeats(&self, items: &mut SmallVec<[TerminalId; 8]>) {
-        let optional = |id: TerminalId| match *self.term(id) {
-            Term::Repeat { body, min: 0, max } => Some((body, max)),
+        let repeat = |id: TerminalId| match *self.term(id) {
+            Term::Repeat { body, min, max } => Some((body, TerminalId::EMPTY, min, max)),
+            Term::Concat(head, tail) => match *self.term(head) {
+                Term::Repeat { body, min, max } => Some((body, tail, min, max)),
+                _ => None,
+            },
             _ => None,
         };
-        if items.iter().filter(|&&id| optional(id).is_some()).count() < 2 {
+        let mut repeats: SmallVec<[_; 8]> = items.iter().filter_map(|&id| repeat(id)).collect();
+        repeats.sort_unstable();
+        if repeats.windows(2).all(|pair| !meets(&pair[0], &pair[1])) {
             return;
         }
-        let mut largest: SmallVec<[(TerminalId, u32, TerminalId); 8]> = SmallVec::new();
-        for &id in items.iter() {
-            if let Some((body, max)) = optional(id) {
-                match largest.iter_mut().find(|(other, _, _)| *other == body) {
-                    Some(entry) if entry.1 < max => (entry.1, entry.2) = (max, id),
-                    Some(_) => {}
-                    None => largest.push((body, max, id)),
-                }
+        items.retain(|id| repeat(*id).is_none());
+        let mut repeats = repeats.into_iter();
+        let Some(mut last) = repeats.next() else { return };
+        for next in repeats {
+            if meets(&last, &next) {
+                last.3 = last.3.max(next.3);
+            } else {
+                items.push(self.concat(self.repeat(last.0, last.2, last.3), last.1));
+                last = next;
             }
         }
-        items.retain(|id| optional(*id).is_none() || largest.iter().any(|&(_, _, kept)| kept == *id));
+        items.push(self.concat(self.repeat(last.0, last.2, last.3), last.1));
+        items.sort_unstable();
+        items.dedup();
+    }
+
+    /// `x? y | y` is `x? y`: what is left of another item once heads that may be empty are gone adds nothing.
+    fn drop_suffixes(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+        let optional_head = |id: TerminalId| match *self.term(id) {
+            Term::Concat(head, tail) if self.is_nullable(head) => Some(tail),
+            _ => None,
+        };
+        if items.iter().all(|&id| optional_head(id).is_none()) {
+            return;
+        }
+        // Rests are shared, so each is passed once however many items end in it.
+        let mut rests: FxHashSet<TerminalId> = FxHashSet::default();
+        for &id in items.iter() {
+            let mut at = id;
+            while let Some(rest) = optional_head(at).filter(|&rest| rests.insert(rest)) {
+                at = rest;
+            }
+        }
+        items.retain(|id| !rests.contains(id));
     }
 
     /// `x y | x z` is `x (y | z)`, and `x | x z` is `x (z | "")`.
@@ -374,6 +409,11 @@ impl Arena {
         items.sort_unstable();
         items.dedup();
     }
+}
+
+/// Whether two repeats `(body, tail, min, max)`, of which the second is not the lesser, are one.
+fn meets(a: &(TerminalId, TerminalId, u32, u32), b: &(TerminalId, TerminalId, u32, u32)) -> bool {
+    (a.0, a.1) == (b.0, b.1) && b.2 <= a.3.saturating_add(1)
 }
 
 /// How deep common heads are factored out; beyond it terms stay as they are, which is only less canonical.

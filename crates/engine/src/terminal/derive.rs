@@ -16,6 +16,11 @@ impl Arena {
         let mut stack: SmallVec<[(TerminalId, TerminalId); 16]> = SmallVec::new();
         stack.push((id, TerminalId::EMPTY));
         while let Some((id, rest)) = stack.pop() {
+            // Joined once, not once for each head of a long chain.
+            let (id, rest) = match self.term(id) {
+                Term::Concat(..) => (self.concat(id, rest), TerminalId::EMPTY),
+                _ => (id, rest),
+            };
             match self.term(id) {
                 Term::Never | Term::Empty => {}
                 &Term::Literal { literal, offset } => {

@@ -9,6 +9,7 @@
 mod case;
 mod data;
 mod dice;
+mod limits;
 mod passes;
 mod random;
 mod threads;

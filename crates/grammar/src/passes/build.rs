@@ -1,7 +1,8 @@
 //! Expressions become automata of terminals, calls and tokens.
 //!
 //! A construction after Thompson: each expression joins two nodes. Jumps are kept, so the result is linear in the
-//! grammar; the engine follows them when it closes a configuration.
+//! grammar; the engine follows them when it closes a configuration. Nothing recurses: an expression notes which nodes
+//! its parts are to join, and they are done later, in any order.
 
 use super::analysis::nullable;
 use super::trim::reachable_rules;
@@ -10,9 +11,6 @@ use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, ExprId, Grammar, TokenSet};
 use crate::limits::Budget;
 use crate::machine::{Counter, Edge, Label, MachineRuleId, Node, NodeId};
-
-/// How deep expressions may nest here; the parsers and the inlining keep below it.
-const DEPTH: usize = 6_000;
 
 /// The machine while it is being made.
 pub struct Draft {
@@ -71,6 +69,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
         copied: vec![None; grammar.exprs().len()],
         repeats: hashbrown::HashMap::new(),
         token_sets: hashbrown::HashMap::new(),
+        pending: Vec::new(),
         temperature: None,
         budget,
     };
@@ -79,7 +78,8 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     }
     let reachable = reachable_rules(grammar);
     for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
-        work.define(MachineRuleId(id.0), rule.body)?;
+        work.define(MachineRuleId(id.0), rule.body);
+        work.run()?;
     }
     let mut draft = work.draft;
     draft.exprs = work.terminals.into_exprs();
@@ -95,10 +95,13 @@ struct Work<'g> {
     draft: Draft,
     /// The terminal that an expression was copied to, by expression.
     copied: Vec<Option<ExprId>>,
-    /// The rule made for the body of a counted repeat.
-    repeats: hashbrown::HashMap<ExprId, MachineRuleId>,
+    /// The rule made for the body of a counted repeat in a rule of some temperature, by its bits.
+    repeats: hashbrown::HashMap<(ExprId, Option<u32>), MachineRuleId>,
     /// The number of an expression's token set.
     token_sets: hashbrown::HashMap<ExprId, u32>,
+    /// The expressions that are still to join two nodes.
+    pending: Vec<(ExprId, NodeId, NodeId)>,
+    /// The temperature of the rule that is being done.
     temperature: Option<f32>,
     budget: &'g Budget,
 }
@@ -111,11 +114,18 @@ impl Work<'_> {
         Ok(MachineRuleId(self.draft.rules.len() as u32 - 1))
     }
 
-    fn define(&mut self, rule: MachineRuleId, body: ExprId) -> Result<()> {
+    /// Lets `body` be what `rule` matches.
+    fn define(&mut self, rule: MachineRuleId, body: ExprId) {
         let DraftRule { start, end, temperature, .. } = self.draft.rules[rule.0 as usize];
-        let outer = std::mem::replace(&mut self.temperature, temperature);
-        self.expr(body, start, end, 0)?;
-        self.temperature = outer;
+        self.temperature = temperature;
+        self.pending.push((body, start, end));
+    }
+
+    /// Does what is pending, all of it parts of one rule.
+    fn run(&mut self) -> Result<()> {
+        while let Some((id, from, to)) = self.pending.pop() {
+            self.expr(id, from, to)?;
+        }
         Ok(())
     }
 
@@ -128,18 +138,16 @@ impl Work<'_> {
     }
 
     /// Joins `from` and `to` by `id`.
-    fn expr(&mut self, id: ExprId, from: NodeId, to: NodeId, depth: usize) -> Result<()> {
-        if depth > DEPTH {
-            return Err(Error::limit("the nesting depth of expressions", DEPTH, "max_depth"));
-        }
+    fn expr(&mut self, id: ExprId, from: NodeId, to: NodeId) -> Result<()> {
+        self.budget.tick()?;
         if self.shapes[id.index()].is_narrow() || is_wide_terminal(self.grammar, &self.shapes, id) {
             return self.terminal(&[id], from, to);
         }
         let grammar = self.grammar;
         match grammar.expr(id) {
-            Expr::Seq(items) => self.sequence(items, from, to, depth),
-            Expr::Alt(items) => self.alternatives(items, from, to, depth),
-            Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, from, to, depth),
+            Expr::Seq(items) => self.sequence(items, from, to),
+            Expr::Alt(items) => self.alternatives(items, from, to),
+            Expr::Repeat { body, min, max } => self.repeat(*body, *min, *max, from, to),
             Expr::Rule(rule) => {
                 self.edge(from, Label::Call(MachineRuleId(rule.0)), to);
                 if self.nullable[id.index()] {
@@ -210,7 +218,7 @@ impl Work<'_> {
     }
 
     /// A sequence: runs of narrow items are one terminal each, and a wide loop takes the delimiter on either side.
-    fn sequence(&mut self, items: &[ExprId], from: NodeId, to: NodeId, depth: usize) -> Result<()> {
+    fn sequence(&mut self, items: &[ExprId], from: NodeId, to: NodeId) -> Result<()> {
         let mut parts = Parts::default();
         for (at, &item) in items.iter().enumerate() {
             if is_wide_terminal(self.grammar, &self.shapes, item) {
@@ -237,7 +245,7 @@ impl Work<'_> {
                     let nullable = items.iter().all(|&(_, nullable)| nullable);
                     self.terminal_edge(items.iter().map(|&(item, _)| item).collect(), nullable, at, next);
                 }
-                Part::Other(item) => self.expr(*item, at, next, depth + 1)?,
+                Part::Other(item) => self.pending.push((*item, at, next)),
             }
             at = next;
         }
@@ -248,7 +256,7 @@ impl Work<'_> {
     }
 
     /// Alternatives: the narrow ones are one terminal together.
-    fn alternatives(&mut self, items: &[ExprId], from: NodeId, to: NodeId, depth: usize) -> Result<()> {
+    fn alternatives(&mut self, items: &[ExprId], from: NodeId, to: NodeId) -> Result<()> {
         let mut narrow = Vec::new();
         let mut nullable = false;
         for &item in items {
@@ -256,7 +264,7 @@ impl Work<'_> {
                 narrow.push(self.copy(item)?);
                 nullable |= self.nullable[item.index()];
             } else {
-                self.expr(item, from, to, depth + 1)?;
+                self.pending.push((item, from, to));
             }
         }
         if !narrow.is_empty() {
@@ -273,19 +281,18 @@ impl Work<'_> {
         max: Option<u32>,
         from: NodeId,
         to: NodeId,
-        depth: usize,
     ) -> Result<()> {
         let nullable = self.nullable[body.index()];
         let min = if nullable { 0 } else { min };
         match (min, max) {
             (0, Some(1)) => {
-                self.expr(body, from, to, depth + 1)?;
+                self.pending.push((body, from, to));
                 self.draft.jump(from, to);
             }
             (0 | 1, None) => {
                 let (first, last) = (self.node()?, self.node()?);
                 self.draft.jump(from, first);
-                self.expr(body, first, last, depth + 1)?;
+                self.pending.push((body, first, last));
                 self.draft.jump(last, first);
                 self.draft.jump(last, to);
                 if min == 0 {
@@ -308,12 +315,13 @@ impl Work<'_> {
         if let Expr::Rule(rule) = self.grammar.expr(body) {
             return Ok(MachineRuleId(rule.0));
         }
-        if let Some(&rule) = self.repeats.get(&body) {
+        let key = (body, self.temperature.map(f32::to_bits));
+        if let Some(&rule) = self.repeats.get(&key) {
             return Ok(rule);
         }
         let rule = self.declare(format!("repeated {}", body.index()), self.temperature)?;
-        self.repeats.insert(body, rule);
-        self.define(rule, body)?;
+        self.repeats.insert(key, rule);
+        self.define(rule, body);
         Ok(rule)
     }
 }

@@ -14,6 +14,9 @@ use crate::limits::Budget;
 const SMALL: u64 = 64;
 /// The size that all the copies of larger regular rules may have together.
 const COPIES: u64 = 200_000;
+/// The size that rules which are called once may have together, each with what was put into it. A row of such rules
+/// is flattened anew for each of them.
+const SINGLES: u64 = 4_000_000;
 /// How deep the expressions may nest after inlining.
 const DEPTH: u32 = 400;
 
@@ -27,6 +30,7 @@ pub fn inline(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
     let mut facts = Facts::new(grammar);
     let mut inlined: Vec<Option<ExprId>> = vec![None; references.len()];
     let mut copies_left = COPIES;
+    let mut singles_left = SINGLES;
     let mut copy = Rewriter::new(grammar, budget, |_| true);
     // Callees come before their callers, so a body is final when it is put into another.
     for component in strong_components(&graph) {
@@ -42,13 +46,15 @@ pub fn inline(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
             copy.define(id, new);
             let fact = facts.of(body);
             let rule = grammar.rule(id);
-            let single = uses[id.index()] <= 1;
+            let single = uses[id.index()] <= 1 && fact.size <= singles_left;
             let cost = fact.size.saturating_mul(uses[id.index()]);
             let affordable = single || fact.size <= SMALL || (fact.regular && cost <= copies_left);
             let wanted = fact.regular || single;
             let may = !recursive && rule.options.temperature.is_none() && fact.depth <= DEPTH;
             if may && wanted && affordable {
-                if !single && fact.size > SMALL {
+                if single {
+                    singles_left -= fact.size;
+                } else if fact.size > SMALL {
                     copies_left -= cost;
                 }
                 inlined[id.index()] = Some(new);

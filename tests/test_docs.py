@@ -1,0 +1,97 @@
+"""The documents: their examples run and print what they say, and their tables agree with the code.
+
+A ``python`` block is run, the blocks of a file top to bottom in one namespace. If a ``text`` block follows it directly,
+that is what the block must print.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import tokenstile as xgr
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+PATH = re.compile(r"`((?:crates|python|tests|testdata|docs|fuzz|examples|benchmarks)/[\w./-]+)`")
+TABLE_ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def examples(path):
+    """Give the code of each example, the line that it begins in, and what it prints, if that is said."""
+    text = path.read_text(encoding="utf-8")
+    blocks = list(FENCE.finditer(text))
+    for at, block in enumerate(blocks):
+        if block[1] != "python":
+            continue
+        follower = blocks[at + 1] if at + 1 < len(blocks) else None
+        said = None
+        if follower and follower[1] == "text" and not text[block.end() : follower.start()].strip():
+            said = follower[2]
+        yield block[2], text.count("\n", 0, block.start(2)), said
+
+
+def table(path, heading):
+    """Give the rows of the table under a heading: the first cell's name, and the other cells."""
+    _, _, section = path.read_text(encoding="utf-8").partition(heading)
+    section = section.split("\n## ")[0]
+    return {row[1]: [cell.strip() for cell in row[2].split(" | ")] for row in TABLE_ROW.finditer(section)}
+
+
+@pytest.mark.parametrize("path", [path for path in DOCUMENTS if list(examples(path))], ids=name)
+def test_examples(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "example"}
+    for code, line, said in examples(path):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            # Blank lines before it, so that a traceback shows the line of the document.
+            exec(compile("\n" * line + code, name(path), "exec"), namespace)  # noqa: S102 - our own documents
+        if said is not None:
+            assert printed.getvalue() == said, f"{name(path)}, the example in line {line + 1}"
+
+
+def test_there_are_examples():
+    assert sum(len(list(examples(path))) for path in DOCUMENTS) > 20
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_links_and_paths_lead_somewhere(path):
+    text = path.read_text(encoding="utf-8")
+    for target in LINK.findall(text):
+        assert (path.parent / target).exists(), target
+    for target in PATH.findall(text):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    ("document", "heading"), [("docs/limits.md", "## Limits of a compiler"), ("SECURITY.md", "## Limits")]
+)
+def test_limits(document, heading):
+    said = {field: cells[0] for field, cells in table(ROOT / document, heading).items()}
+    assert said == {field.name: f"{field.default:,}" for field in fields(xgr.Limits)}
+
+
+def test_exceptions():
+    said = {error: cells[0] for error, cells in table(ROOT / "docs/errors.md", "# Errors").items()}
+    bases = {
+        error: ", ".join(f"`{base.__name__}`" for base in getattr(xgr, error).__bases__)
+        for error in xgr.exceptions.__all__
+    }
+    assert said == bases
+
+
+def test_all_pages_are_listed():
+    listed = LINK.findall((ROOT / "docs/README.md").read_text(encoding="utf-8"))
+    assert {path.name for path in ROOT.glob("docs/*.md")} - {"README.md"} <= set(listed)
