@@ -6,18 +6,21 @@ Every engine reads the same texts token by token, and every answer is checked: e
 mask before it and be accepted, and each text must be complete at its end. A wrong answer of this project ends the
 run; those of XGrammar are counted under `wrong`.
 
-`cold` is the first time that an engine sees the texts, right after compiling; `warm` is the second. For tokenstile
-there are two colds: one with nothing known of the vocabulary, and one in a process that served another grammar of it
-before (`cold, tables shared`), which is what a server sees. Times are through Python, one thread, in microseconds.
+Each grammar and engine has a process of its own. `cold` is the first time that it sees the texts, right after
+compiling, with nothing known but the vocabulary; `shared` is the same for a grammar that is compiled anew in a process
+that knows the tables of its terminals, which is what a server sees; `warm` is every later time. XGrammar gets fewer
+texts (PEER_TOKENS) and a time limit, or a run would take an hour. Times are through Python, in microseconds.
 """
 
 import argparse
+import contextlib
 import gc
 import gzip
 import importlib
 import importlib.util
 import json
 import statistics
+import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +32,8 @@ import numpy as np
 from workloads import Workload, workloads
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+PEER_TOKENS = 1_500
+PEER_SECONDS = 150
 SHARED_TOKENIZER = REPOSITORY.parent / "shared" / "tokenizers" / "llama3_1"
 
 
@@ -221,17 +226,54 @@ def measure(engine: Engine, workload: Workload, texts: list[list[int]], *, share
 
 
 def table(rows: dict[str, dict[str, dict[str, float]]]) -> str:
-    columns = list(dict.fromkeys(key for engines in rows.values() for row in engines.values() for key in row))
-    lines = ["| grammar | engine | " + " | ".join(columns) + " |", "|---|---|" + "---:|" * len(columns)]
-    for name, engines in rows.items():
-        for engine, row in engines.items():
-            cells = [f"{row[key]:,.2f}".removesuffix(".00") if key in row else "" for key in columns]
-            lines.append(f"| {name} | {engine} | " + " | ".join(cells) + " |")
-        if len(engines) == 2:
-            ours, theirs = engines.values()
-            cells = [f"{theirs[key] / ours[key]:,.1f}x" if key in theirs and ours[key] and key not in ("masks", "wrong") else "" for key in columns]
-            lines.append(f"| {name} | *ratio* | " + " | ".join(cells) + " |")
+    """Figures down, grammars and engines across; where both have one, how many times as much the peer takes."""
+    figures = list(dict.fromkeys(key for engines in rows.values() for row in engines.values() for key in row))
+    heads = [f"{name}, {engine}" for name, engines in rows.items() for engine in engines]
+    lines = ["| | " + " | ".join(heads) + " |", "|---|" + "---:|" * len(heads)]
+    for key in figures:
+        cells = []
+        for engines in rows.values():
+            ours = engines["tokenstile"].get(key)
+            for engine, row in engines.items():
+                cell = f"{row[key]:,.2f}".removesuffix(".00") if key in row else ""
+                ratio = cell and engine != "tokenstile" and ours and key not in ("masks", "wrong")
+                cells.append(f"{cell} ({row[key] / ours:,.1f}x)" if ratio and ours else cell)
+        lines.append(f"| {key} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def some(texts: list[list[int]], tokens: int) -> list[list[int]]:
+    """The first texts, up to so many tokens."""
+    chosen = []
+    for ids in texts:
+        if tokens > 0:
+            chosen.append(ids)
+        tokens -= len(ids)
+    return chosen
+
+
+def worker(name: str, workload: Workload, tokenizer: Tokenizer) -> dict[str, float]:
+    """Measure in this process."""
+    engine = Engine(importlib.import_module(name), tokenizer)
+    texts = tokenizer.encode(workload.texts)
+    ours = name == "tokenstile"
+    row = measure(engine, workload, texts if ours else some(texts, PEER_TOKENS), shared=ours)
+    if ours:
+        for act, (short, long) in constant_time(engine, engine.compile(workload), texts).items():
+            row |= {f"{act}, short": short, f"{act}, long": long}
+    return row
+
+
+def in_a_process(name: str, workload: Workload, folder: Path | None) -> dict[str, float]:
+    """Measure in a process of its own; an engine that takes too long has no figures."""
+    command = [sys.executable, __file__, "--worker", name, "--only", workload.name]
+    command += ["--tokenizer", str(folder)] if folder else []
+    limit = None if name == "tokenstile" else PEER_SECONDS
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=limit, check=True, text=True)
+        return {key: float(value) for key, value in json.loads(done.stdout.splitlines()[-1]).items()}
+    print(f"  {name} took more than {limit} seconds on {workload.name}", file=sys.stderr)
+    return {}
 
 
 def main() -> None:
@@ -240,27 +282,24 @@ def main() -> None:
     parser.add_argument("--only", help="one workload")
     parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     parser.add_argument("--no-peer", action="store_true", help="do not run XGrammar")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    chosen = [workload for workload in workloads() if options.only in (None, workload.name)]
     tokenizer = Tokenizer.load(options.tokenizer)
-    engines = {"tokenstile": Engine(importlib.import_module("tokenstile"), tokenizer)}
+    if options.worker:
+        print(json.dumps(worker(options.worker, chosen[0], tokenizer)))
+        return
+    engines = ["tokenstile"]
     if not options.no_peer and importlib.util.find_spec("xgrammar"):
-        engines["xgrammar"] = Engine(importlib.import_module("xgrammar"), tokenizer)
+        engines.append("xgrammar")
     print(f"tokenizer {tokenizer.name}, {tokenizer.vocab_size} logits; microseconds; engines: {', '.join(engines)}")
     rows: dict[str, dict[str, dict[str, float]]] = {}
-    for workload in workloads():
-        if options.only in (None, workload.name):
-            texts = tokenizer.encode(workload.texts)
-            rows[workload.name] = {
-                name: measure(engine, workload, texts, shared=name == "tokenstile") for name, engine in engines.items()
-            }
-            print(f"  {workload.name} done", file=sys.stderr)
+    for workload in chosen:
+        rows[workload.name] = {name: in_a_process(name, workload, options.tokenizer) for name in engines}
+        print(f"  {workload.name} done", file=sys.stderr)
     print(table(rows))
     if options.markdown:
         options.markdown.write_text(table(rows) + "\n")
-    longest = workloads()[0]
-    compiled = engines["tokenstile"].compile(longest)
-    for name, (short, long) in constant_time(engines["tokenstile"], compiled, tokenizer.encode(longest.texts)).items():
-        print(f"{name}: {short:.2f} after a short history, {long:.2f} after a long one")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,11 @@ _WORD_BITS = 32
 
 
 def _torch_is_installed() -> bool:
-    return "torch" in sys.modules or importlib.util.find_spec("torch") is not None
+    if "torch" in sys.modules:
+        return True
+    # A folder that happens to be called torch is found too, as a namespace without an origin.
+    spec = importlib.util.find_spec("torch")
+    return spec is not None and spec.origin is not None
 
 
 def __getattr__(name: str) -> object:

@@ -22,6 +22,9 @@ pub struct CompiledGrammar {
     limits: EngineLimits,
     current: RwLock<Arc<Generation>>,
     generations: AtomicU64,
+    /// The memory of the grammar and the machine.
+    fixed_bytes: usize,
+    captures: bool,
 }
 
 /// Numbers about a compiled grammar.
@@ -49,6 +52,8 @@ impl CompiledGrammar {
         let machine = Arc::new(passes::compile(&grammar, budget)?);
         check_tokens(&machine, &vocab)?;
         let generation = Generation::new(Arc::clone(&machine), Arc::clone(vocab.table()));
+        let captures = grammar.rules().any(|(_, rule)| rule.options.capture.is_some());
+        let fixed_bytes = grammar.memory_bytes() + machine.memory_bytes();
         Ok(Arc::new(CompiledGrammar {
             grammar,
             machine,
@@ -56,6 +61,8 @@ impl CompiledGrammar {
             limits,
             current: RwLock::new(Arc::new(generation)),
             generations: AtomicU64::new(0),
+            fixed_bytes,
+            captures,
         }))
     }
 
@@ -69,12 +76,14 @@ impl CompiledGrammar {
         &self.vocab
     }
 
+    /// Whether a rule captures what it matches.
+    pub fn captures(&self) -> bool {
+        self.captures
+    }
+
     /// The memory that it takes, with its tables but without what is shared with other grammars.
     pub fn memory_bytes(&self) -> usize {
-        const A_NODE: usize = 160;
-        const AN_EXPR: usize = 64;
-        let exprs = self.grammar.exprs().len() + self.machine.exprs.len();
-        exprs * AN_EXPR + self.machine.nodes.len() * A_NODE + self.current.read().memory_bytes()
+        self.fixed_bytes + self.current.read().memory_bytes()
     }
 
     /// Numbers about it.

@@ -16,6 +16,7 @@ pub mod compiler;
 mod config;
 pub mod draft_tree;
 mod generation;
+mod history;
 mod interner;
 pub mod limits;
 mod mask;

@@ -1,6 +1,6 @@
 //! A matcher: one text in the making.
 //!
-//! It is a list of configuration numbers, one after each token. So rolling back is shortening the list, a fork copies
+//! It is a list of configuration numbers, one after each token. So rolling back is shortening the list, a fork shares
 //! it, and two matchers in the same place have the same number.
 //!
 //! Stop tokens: one that comes when the text is complete ends the matcher. Before that, a stop token is allowed in
@@ -11,13 +11,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result};
 
 use crate::carry::Carrier;
 use crate::compiled::CompiledGrammar;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
+use crate::history::{History, Step};
 use crate::mask::set_bit;
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, OracleState};
 use crate::vocab::TokenId;
 
 /// What a matcher is told when it is made.
@@ -41,13 +43,6 @@ pub struct RollbackError {
     pub made: usize,
 }
 
-/// One step of the history.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    config: SetId,
-    stopped: bool,
-}
-
 /// A piece of the text, for captures.
 #[derive(Clone, Debug)]
 enum Piece {
@@ -59,13 +54,35 @@ enum Piece {
 /// The longest forced text that is looked for, in bytes.
 const MAX_JUMP: usize = 1 << 16;
 
+/// The most that the tree of a text with captures may hold, in items of its chart.
+const MAX_CHART_ITEMS: usize = 4_000_000;
+
+/// How many steps of such a text pass between two looks at its size and at the clock.
+const STEPS_A_LOOK: usize = 64;
+
+/// Fails if the chart of a text with captures has grown too large, or has taken too long.
+fn check_captures(state: &OracleState<'_>, budget: &Budget) -> Result<()> {
+    if state.item_count() > MAX_CHART_ITEMS {
+        let message = format!("the captures of this text take more than {MAX_CHART_ITEMS} chart items");
+        let help = "the grammar is ambiguous or recurses on the right in a captured rule, or the text is very long";
+        return Err(Error::new(ErrorKind::Limit, message).with_help(help));
+    }
+    budget.check()
+}
+
+/// `tokens` without repetitions, and without those that no token can be.
+fn known_once(tokens: Vec<u32>, count: usize) -> SmallVec<[u32; 4]> {
+    let mut seen = hashbrown::HashSet::new();
+    tokens.into_iter().filter(|&token| (token as usize) < count && seen.insert(token)).collect()
+}
+
 /// One text in the making.
 #[derive(Clone)]
 pub struct Matcher {
     compiled: Arc<CompiledGrammar>,
     generation: Arc<Generation>,
     /// The configuration after each step, the start first.
-    history: Vec<Step>,
+    history: History,
     /// The text of each step; kept only if the grammar captures something.
     pieces: Vec<Piece>,
     captures: bool,
@@ -80,14 +97,14 @@ impl Matcher {
         let generation = compiled.current();
         let start = Step { config: generation.start(), stopped: false };
         let stop_tokens = match options.stop_tokens {
-            Some(tokens) => SmallVec::from_vec(tokens),
+            Some(tokens) => known_once(tokens, compiled.vocab().len()),
             None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
         };
-        let captures = compiled.grammar().rules().any(|(_, rule)| rule.options.capture.is_some());
+        let captures = compiled.captures();
         Matcher {
             compiled,
             generation,
-            history: vec![start],
+            history: History::new(start),
             pieces: Vec::new(),
             captures,
             stop_tokens,
@@ -117,7 +134,7 @@ impl Matcher {
     }
 
     fn last(&self) -> Step {
-        self.history[self.history.len() - 1]
+        self.history.last()
     }
 
     fn config(&self) -> SetId {
@@ -126,10 +143,11 @@ impl Matcher {
 
     /// Accepts `token` if it fits; otherwise nothing changes.
     pub fn accept_token(&mut self, token: u32) -> bool {
-        let Some(next) = self.next(self.last(), token) else { return false };
+        let before = self.last();
+        let Some(next) = self.next(before, token) else { return false };
         self.history.push(next);
         if self.captures {
-            self.pieces.push(if next.stopped && next.config == self.history[self.history.len() - 2].config {
+            self.pieces.push(if next.stopped && next.config == before.config {
                 Piece::Stop
             } else {
                 Piece::Token(TokenId(token))
@@ -273,7 +291,9 @@ impl Matcher {
 
     /// Whether two matchers of one grammar are in the same place.
     pub fn is_at_same_place(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.generation, &other.generation) && self.config() == other.config()
+        Arc::ptr_eq(&self.generation, &other.generation)
+            && self.config() == other.config()
+            && self.is_stopped() == other.is_stopped()
     }
 
     /// The bytes that must come next, whatever is sampled: up to the first choice, the end, or a token.
@@ -302,21 +322,36 @@ impl Matcher {
     ///
     /// With `settled`, those of parses that are still possible, and of the spans of one name from one start the
     /// longest; without, every span at which such a rule ended.
-    pub fn captures(&self, settled: bool) -> Vec<(String, Vec<u8>)> {
+    ///
+    /// The text is parsed anew, with a tree that the masks never need. For a long text and an ambiguous grammar that
+    /// tree can be large, so it is bounded: beyond that, a [`tokenstile_grammar::ErrorKind::Limit`].
+    pub fn captures(&self, settled: bool) -> Result<Vec<(String, Vec<u8>)>> {
         if !self.captures {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let Ok(oracle) = Oracle::new(self.compiled.grammar()) else { return Vec::new() };
+        // The grammar was within its limits when it was compiled, whatever they were.
+        let limits = Limits { max_rules: usize::MAX, max_exprs: usize::MAX, max_states: usize::MAX, ..Limits::default() };
+        let budget = Budget::new(limits, CancelFlag::default());
+        let oracle = Oracle::with_budget(self.compiled.grammar(), &budget)?;
         let mut state = oracle.start();
-        for piece in &self.pieces {
+        for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
                 Piece::Token(token) => state.advance_token(self.compiled.vocab().token_bytes(*token), token.0),
-                Piece::Bytes(bytes) => bytes.iter().for_each(|&byte| state.advance_byte(byte)),
+                Piece::Bytes(bytes) => {
+                    for part in bytes.chunks(STEPS_A_LOOK) {
+                        state.advance_bytes(part);
+                        check_captures(&state, &budget)?;
+                    }
+                }
                 Piece::Stop => {}
             }
+            if at % STEPS_A_LOOK == 0 {
+                check_captures(&state, &budget)?;
+            }
         }
-        let captures = if settled { state.captures() } else { state.all_captures() };
-        captures.iter().map(|capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec())).collect()
+        let captures = if settled { state.captures_within(&budget)? } else { state.all_captures() };
+        let captures = captures.iter();
+        Ok(captures.map(|capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec())).collect())
     }
 
     /// Moves to newer tables if those in use are full or were replaced.
@@ -331,10 +366,9 @@ impl Matcher {
     fn move_to(&mut self, newer: Arc<Generation>) {
         let before = newer.memory_bytes();
         let mut carrier = Carrier::new(&self.generation, &newer);
-        for step in &mut self.history {
-            step.config = carrier.carry(step.config);
-        }
+        let history = self.history.map(|config| carrier.carry(config));
         newer.note_carried(newer.memory_bytes().saturating_sub(before));
+        self.history = history;
         self.generation = newer;
     }
 }

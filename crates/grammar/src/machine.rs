@@ -142,6 +142,15 @@ impl Machine {
         &self.nodes[id.0 as usize]
     }
 
+    /// The memory that it takes.
+    pub fn memory_bytes(&self) -> usize {
+        let node = |node: &Node| size_of::<Node>() + size_of_val(&*node.edges) + size_of_val(&*node.jumps);
+        let rule = |rule: &MachineRule| size_of::<MachineRule>() + rule.name.len();
+        let sets = self.token_sets.iter().map(|set| size_of_val(&*set.ids)).sum::<usize>();
+        let exprs = self.exprs.iter().map(Expr::memory_bytes).sum::<usize>();
+        self.nodes.iter().map(node).sum::<usize>() + self.rules.iter().map(rule).sum::<usize>() + exprs + sets
+    }
+
     /// The rule `id`.
     pub fn rule(&self, id: MachineRuleId) -> &MachineRule {
         &self.rules[id.0 as usize]

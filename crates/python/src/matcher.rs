@@ -203,9 +203,14 @@ impl GrammarMatcher {
     ///
     /// With ``deduplicate`` the last text of each name and place is kept.
     #[pyo3(signature = (*, deduplicate = true))]
-    fn get_captures<'py>(&self, py: Python<'py>, deduplicate: bool) -> Vec<(String, Bound<'py, PyBytes>)> {
+    fn get_captures<'py>(
+        &self,
+        py: Python<'py>,
+        deduplicate: bool,
+    ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let captures = py.detach(|| self.matcher.lock().captures(deduplicate));
-        captures.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect()
+        let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
+        Ok(captures.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
     }
 
     /// Whether the output has ended: by a stop token, or by completion if ``terminate_without_stop_token``.

@@ -19,8 +19,8 @@ pub(super) struct Closer<'g> {
     generation: &'g Generation,
     /// The popped frames and what lies under each.
     frames: HashMap<(NodeId, u32), SetId>,
-    /// The rules to enter, by rank, and where each returns to.
-    calls: BTreeMap<(u32, MachineRuleId), SetId>,
+    /// The rules to enter, by rank, and where each returns to: any of these.
+    calls: BTreeMap<(u32, MachineRuleId), SmallVec<[SetId; 2]>>,
     /// Terminals and tokens, unsorted, a symbol perhaps more than once.
     items: Items,
     ends: bool,
@@ -75,25 +75,30 @@ impl<'g> Closer<'g> {
 
     /// The closed configuration.
     pub(super) fn finish(mut self) -> SetId {
-        for ((node, count), rest) in std::mem::take(&mut self.frames) {
-            self.go_on(node, count, rest);
+        // Frames on the same stack go on together, so that what several of them jump to is looked at once.
+        let mut frames: Vec<_> = std::mem::take(&mut self.frames).into_iter().map(|(frame, rest)| (rest, frame)).collect();
+        frames.sort_unstable();
+        for group in frames.chunk_by(|a, b| a.0 == b.0) {
+            self.go_on(group.iter().map(|&(_, frame)| frame), group[0].0);
         }
         while let Some(((_, rule), returns)) = self.calls.pop_first() {
             let start = self.generation.machine().rule(rule).start;
-            self.go_on(start, 0, returns);
+            let returns = self.generation.union_all(returns);
+            self.go_on([(start, 0)], returns);
         }
         self.generation.intern_items(self.items, self.ends, self.unknown)
     }
 
-    /// Follows the jumps from a node and takes note of what can be read there.
-    fn go_on(&mut self, node: NodeId, count: u32, rest: SetId) {
+    /// Follows the jumps from some nodes with their counts, and takes note of what can be read there.
+    fn go_on(&mut self, starts: impl IntoIterator<Item = (NodeId, u32)>, rest: SetId) {
         let generation = self.generation;
         let machine = generation.machine();
         let mut seen: HashSet<(NodeId, u32)> = HashSet::new();
-        let mut stack: SmallVec<[(NodeId, u32); 8]> = SmallVec::from_slice(&[(node, count)]);
+        let mut stack: SmallVec<[(NodeId, u32); 8]> = starts.into_iter().collect();
+        let several = stack.len() > 1;
         while let Some((id, count)) = stack.pop() {
             let node = machine.node(id);
-            let leads_on = !node.jumps.is_empty() || node.counter.is_some();
+            let leads_on = several || !node.jumps.is_empty() || node.counter.is_some();
             if leads_on && !seen.insert((id, count)) {
                 continue;
             }
@@ -122,10 +127,8 @@ impl<'g> Closer<'g> {
     }
 
     fn call(&mut self, rule: MachineRuleId, returns: SetId) {
-        let generation = self.generation;
-        let rank = generation.machine().rule(rule).rank;
-        let known = self.calls.entry((rank, rule)).or_insert(SetId::DEAD);
-        *known = generation.sets().union(*known, returns);
+        let rank = self.generation.machine().rule(rule).rank;
+        self.calls.entry((rank, rule)).or_default().push(returns);
     }
 }
 
@@ -167,16 +170,28 @@ impl Generation {
         at
     }
 
+    /// The stacks that are in any of the sets.
+    fn union_all(&self, mut all: SmallVec<[SetId; 2]>) -> SetId {
+        all.sort_unstable();
+        all.dedup();
+        // In pairs, then pairs of these: one after the other would make as many sets, each larger than the last.
+        while all.len() > 1 {
+            all = all.chunks(2).map(|pair| self.sets().union(pair[0], pair[pair.len() - 1])).collect();
+        }
+        all.first().copied().unwrap_or(SetId::DEAD)
+    }
+
     /// The set of items in any order, where a symbol that occurs twice has either rest.
     pub(super) fn intern_items(&self, mut items: Items, ends: bool, unknown: bool) -> SetId {
         items.sort_unstable();
         items.dedup();
         let mut merged = Items::with_capacity(items.len());
-        for (symbol, rest) in items {
-            match merged.last_mut() {
-                Some((last, known)) if *last == symbol => *known = self.sets().union(*known, rest),
-                _ => merged.push((symbol, rest)),
-            }
+        for group in items.chunk_by(|a, b| a.0 == b.0) {
+            let rest = match *group {
+                [(_, rest)] => rest,
+                _ => self.union_all(group.iter().map(|&(_, rest)| rest).collect()),
+            };
+            merged.push((group[0].0, rest));
         }
         self.sets().intern(SetDraft { items: merged, ends, unknown })
     }

@@ -166,7 +166,7 @@ impl<'g> Walker<'g> {
             Exits::ByByte(exits) => {
                 let fan = self.fan(rest)?;
                 for exit in exits {
-                    for &(next, below) in fan.get(exit.byte) {
+                    for (next, below) in fan.get(self.generation.terminals(), exit.byte) {
                         for &node in &exit.large {
                             self.enter(trie, node, next, below)?;
                         }
@@ -240,7 +240,7 @@ impl<'g> Walker<'g> {
                     continue;
                 }
                 for child in trie.children(node) {
-                    for &(next, below) in fan.get(trie.byte(child)) {
+                    for (next, below) in fan.get(self.generation.terminals(), trie.byte(child)) {
                         self.enter(trie, child, next, below)?;
                     }
                 }

@@ -1,68 +1,49 @@
-//! A fan: what may be read in a configuration, by first byte.
+//! A fan: the terminals that may be read in a configuration, and the bytes that any of them takes.
 //!
 //! Walking tokens on from where a terminal ended asks, for many bytes, which of a configuration's terminals take the
-//! byte. A configuration may have dozens; turned around, by byte, the answer is a short list.
+//! byte. Most bytes are taken by none, which the set of bytes tells at once.
 
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
-use crate::terminal::TerminalId;
+use crate::terminal::{Arena, TerminalId};
 
-/// For each byte, the states that it leads to and the stacks under them.
+/// The states of a configuration's terminals, saturated, and the stacks under them.
 pub(crate) struct Fan {
-    /// Where each byte's list starts in `targets`; the next one's start is its end.
-    starts: Box<[u32; 257]>,
-    targets: Box<[(TerminalId, SetId)]>,
-    /// The states themselves.
     pub(super) states: Box<[(TerminalId, SetId)]>,
+    bytes: [u64; 4],
 }
 
 impl Fan {
     /// The fan of a configuration.
     pub(super) fn new(generation: &Generation, config: SetId) -> Self {
         let terminals = generation.terminals();
-        let states: Vec<(TerminalId, SetId)> = generation
-            .sets()
-            .items(config)
-            .iter()
-            .filter_map(|&(symbol, below)| match symbol.kind() {
-                SymbolKind::Terminal(state) => Some((terminals.saturate(state), below)),
-                _ => None,
-            })
-            .collect();
-        let mut counts = [0u32; 257];
-        for &(state, _) in &states {
+        let mut bytes = [0; 4];
+        let mut states = Vec::new();
+        for &(symbol, below) in generation.sets().items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+            let state = terminals.saturate(state);
             for &(low, high, _) in terminals.row(state) {
-                (low..=high).for_each(|byte| counts[usize::from(byte)] += 1);
+                (low..=high).for_each(|byte| bytes[usize::from(byte) / 64] |= 1 << (byte % 64));
             }
+            states.push((state, below));
         }
-        let mut starts = Box::new([0; 257]);
-        let mut total = 0;
-        for (start, count) in starts.iter_mut().zip(counts) {
-            *start = total;
-            total += count;
-        }
-        let mut free = *starts;
-        let mut targets = vec![(TerminalId::NEVER, SetId::DEAD); total as usize];
-        for &(state, below) in &states {
-            for &(low, high, next) in terminals.row(state) {
-                for byte in low..=high {
-                    let place = &mut free[usize::from(byte)];
-                    targets[*place as usize] = (next, below);
-                    *place += 1;
-                }
-            }
-        }
-        Fan { starts, targets: targets.into(), states: states.into() }
+        Fan { states: states.into(), bytes }
     }
 
     /// The states that `byte` leads to, and the stacks under them.
     #[inline]
-    pub(super) fn get(&self, byte: u8) -> &[(TerminalId, SetId)] {
-        let byte = usize::from(byte);
-        &self.targets[self.starts[byte] as usize..self.starts[byte + 1] as usize]
+    pub(super) fn get<'f>(
+        &'f self,
+        terminals: &'f Arena,
+        byte: u8,
+    ) -> impl Iterator<Item = (TerminalId, SetId)> + 'f {
+        let taken = self.bytes[usize::from(byte) / 64] >> (byte % 64) & 1 == 1;
+        let states = if taken { &*self.states } else { &[] };
+        let next = move |&(state, below): &(TerminalId, SetId)| (terminals.next_dense(state, byte), below);
+        states.iter().map(next).filter(|&(state, _)| state != TerminalId::NEVER)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.starts) + size_of_val(&*self.targets) + size_of_val(&*self.states)
+        size_of::<Self>() + size_of_val(&*self.states)
     }
 }

@@ -24,6 +24,9 @@ fn has_bit(row: &[u32], token: u32) -> bool {
     row[token as usize / 32] >> (token % 32) & 1 == 1
 }
 
+/// Up to this many tokens are kept as numbers however small the vocabulary is.
+const MANY: usize = 32;
+
 impl Mask {
     /// A mask of `words` words from the rows of bits in `bases` and the single tokens in `extra`.
     pub(crate) fn new(words: usize, bases: &[&Arc<[u32]>], mut extra: Vec<u32>) -> Self {
@@ -38,8 +41,8 @@ impl Mask {
                 Some(row.into())
             }
         };
-        // So many that sorting them, or keeping them as numbers, would cost more than a row does.
-        if extra.len() > words / 4 {
+        // So many that setting them one by one at every fill would cost more than copying a row of their own.
+        if extra.len() > words / 32 + MANY {
             let mut row = base.map_or_else(|| vec![0; words], |base| base.to_vec());
             extra.iter().for_each(|&token| set_bit(&mut row, token));
             base = Some(row.into());

@@ -6,7 +6,7 @@
 //! only on its top, so the result is kept for the top alone ([`compute`]).
 //!
 //! - [`mask`]: a mask as it is kept.
-//! - [`fan`]: what may be read in a configuration, by first byte.
+//! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`plain`]: which kinds of characters a state takes without end.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 

@@ -13,8 +13,10 @@
 //! is not reported. The work is polynomial in the text, however ambiguous the grammar.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use tokenstile_grammar::{Budget, CancelFlag, Limits, Result};
 
 use super::chart::{Item, OracleState, SetId};
 use super::node::START;
@@ -39,7 +41,13 @@ impl OracleState<'_> {
     /// The spans of the parses that are still possible, the longest for each name and start, in the order of their
     /// ends.
     pub fn captures(&self) -> Vec<Capture> {
-        let live = self.live_ends();
+        let endless = Limits { max_compile_time: Duration::MAX, ..Limits::default() };
+        self.captures_within(&Budget::new(endless, CancelFlag::default())).unwrap_or_default()
+    }
+
+    /// The same, within the time of `budget`: the work is cubic in the text where the grammar is ambiguous.
+    pub fn captures_within(&self, budget: &Budget) -> Result<Vec<Capture>> {
+        let live = self.live_ends(budget)?;
         let mut captures = self.captures_where(|set, item| live.contains(&(set, item)));
         // The ends ascend, so the last of equal starts is the longest.
         let mut last: FxHashMap<(Arc<str>, usize), usize> = FxHashMap::default();
@@ -51,7 +59,7 @@ impl OracleState<'_> {
             at += 1;
             last[&(Arc::clone(&capture.name), capture.start)] == at - 1
         });
-        captures
+        Ok(captures)
     }
 
     /// The bytes of a span.
@@ -78,13 +86,14 @@ impl OracleState<'_> {
     /// It goes backwards from the last set. An item under way there is on such a parse, and so is whoever called it;
     /// of an item that is on a parse, so are the calls that brought it to its position. Only the first kind looks at
     /// its callers: a call inside a parse has one caller, not all that were possible where it began.
-    fn live_ends(&self) -> FxHashSet<(SetId, Item)> {
+    fn live_ends(&self, budget: &Budget) -> Result<FxHashSet<(SetId, Item)>> {
         let last = self.sets.len() as SetId - 1;
         let mut agenda: Vec<(SetId, Item)> =
             self.sets[last as usize].items.iter().map(|&item| (last, item)).collect();
         let mut under_way: FxHashSet<(SetId, Item)> = agenda.iter().copied().collect();
         while let Some((_, item)) = agenda.pop() {
             for caller in self.callers_before(item) {
+                budget.tick()?;
                 if under_way.insert((item.origin, caller)) {
                     agenda.push((item.origin, caller));
                 }
@@ -93,13 +102,14 @@ impl OracleState<'_> {
         let mut live = under_way;
         let mut agenda: Vec<(SetId, Item)> = live.iter().copied().collect();
         while let Some((set, item)) = agenda.pop() {
+            budget.check()?;
             for step in self.steps_into(set, item) {
                 if live.insert(step) {
                     agenda.push(step);
                 }
             }
         }
-        live
+        Ok(live)
     }
 
     /// Those who called `item`, as they were when they called it.

@@ -9,6 +9,9 @@ use tokenstile_grammar::regular::{CharSet, Dfa};
 
 use super::arena::{Arena, Term, TerminalId};
 
+/// With at least this many alternatives it is worth looking for what they have in common.
+const MANY: usize = 64;
+
 impl Arena {
     /// The term of a terminal's expression.
     pub(crate) fn from_expr(&self, machine: &Machine, root: ExprId) -> TerminalId {
@@ -38,7 +41,7 @@ impl Arena {
             Expr::Seq(items) => {
                 items.iter().rev().fold(TerminalId::EMPTY, |rest, &item| self.concat(child(item), rest))
             }
-            Expr::Alt(items) => self.alt(items.iter().map(|&item| child(item))),
+            Expr::Alt(items) => self.alternatives(items.iter().map(|&item| child(item)).collect()),
             Expr::Repeat { body, min, max } => {
                 self.repeat(child(*body), *min, max.unwrap_or(Term::UNBOUNDED))
             }
@@ -46,6 +49,33 @@ impl Arena {
             // The passes leave none of the others in a terminal; the empty language is the safe reading.
             _ => TerminalId::NEVER,
         }
+    }
+
+    /// Any one of `items`. Many literals that begin alike have their common beginning taken out of them: otherwise
+    /// each of its bytes would make as many states as there are literals.
+    fn alternatives(&self, mut items: Vec<TerminalId>) -> TerminalId {
+        let bytes = |id: TerminalId| match *self.term(id) {
+            Term::Literal { literal, offset: 0 } => Some(&*self.literals.get(literal).bytes),
+            _ => None,
+        };
+        if items.len() < MANY {
+            return self.alt(items);
+        }
+        items.sort_by_key(|&id| bytes(id).map(|bytes| bytes[0]));
+        let mut joined = Vec::new();
+        for group in items.chunk_by(|&a, &b| bytes(a).map(|bytes| bytes[0]) == bytes(b).map(|bytes| bytes[0])) {
+            let literals: Vec<&[u8]> = group.iter().filter_map(|&id| bytes(id)).collect();
+            match literals.split_first() {
+                Some((first, others)) if group.len() >= MANY => {
+                    let shared = |other: &&[u8]| first.iter().zip(*other).take_while(|(a, b)| a == b).count();
+                    let shared = others.iter().map(shared).min().unwrap_or(first.len());
+                    let rests = self.alt(literals.iter().map(|literal| self.literal(&literal[shared..])));
+                    joined.push(self.concat(self.literal(&first[..shared]), rests));
+                }
+                _ => joined.extend_from_slice(group),
+            }
+        }
+        self.alt(joined)
     }
 
     fn automaton(&self, dfa: &Arc<Dfa>) -> TerminalId {

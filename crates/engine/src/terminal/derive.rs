@@ -16,11 +16,6 @@ impl Arena {
         let mut stack: SmallVec<[(TerminalId, TerminalId); 16]> = SmallVec::new();
         stack.push((id, TerminalId::EMPTY));
         while let Some((id, rest)) = stack.pop() {
-            // Joined once, not once for each head of a long chain.
-            let (id, rest) = match self.term(id) {
-                Term::Concat(..) => (self.concat(id, rest), TerminalId::EMPTY),
-                _ => (id, rest),
-            };
             match self.term(id) {
                 Term::Never | Term::Empty => {}
                 &Term::Literal { literal, offset } => {
@@ -31,12 +26,7 @@ impl Arena {
                     let piece = |&(low, high, target): &Piece| (low, high, self.concat(target, rest));
                     pieces.extend(row.iter().map(piece));
                 }
-                &Term::Concat(head, tail) => {
-                    if self.is_nullable(head) {
-                        stack.push((tail, rest));
-                    }
-                    stack.push((head, self.concat(tail, rest)));
-                }
+                Term::Concat(..) => self.unfold_chain(id, rest, &mut stack),
                 Term::Alt(items) => stack.extend(items.iter().map(|&item| (item, rest))),
                 &Term::Repeat { body, min, max } => {
                     let one_less = |count| if count == Term::UNBOUNDED { count } else { count - 1 };
@@ -52,6 +42,20 @@ impl Arena {
             }
         }
         self.combine(&pieces)
+    }
+
+    /// Unfolds `id`, a chain of concatenations, before `rest`: its heads up to the first that cannot be empty.
+    fn unfold_chain(&self, id: TerminalId, rest: TerminalId, stack: &mut SmallVec<[(TerminalId, TerminalId); 16]>) {
+        // The chain with `rest` behind it is made once, not once for each head: chains may be long.
+        let (mut at, mut joined) = (id, self.concat(id, rest));
+        while let (&Term::Concat(head, tail), &Term::Concat(_, joined_tail)) = (self.term(at), self.term(joined)) {
+            stack.push((head, joined_tail));
+            if !self.is_nullable(head) {
+                return;
+            }
+            (at, joined) = (tail, joined_tail);
+        }
+        stack.push((at, rest));
     }
 
     fn literal_step(&self, literal: u32, offset: u32) -> (u8, TerminalId) {

@@ -133,6 +133,7 @@ impl Vocab {
     fn from_builder(mut builder: TokenTableBuilder, options: VocabOptions) -> Result<Arc<Self>, VocabError> {
         builder.pad(options.vocab_size.unwrap_or(builder.len()))?;
         let table = builder.finish();
+        table.prepare();
         let stop_token_ids = match options.stop_token_ids {
             Some(ids) => check_stop_tokens(ids, &table)?,
             None => stop_tokens::find_by_text(&table),

@@ -48,6 +48,8 @@ pub(crate) const ASCII_KINDS: [&[u8]; 24] = [
 impl Kinds {
     /// Whole characters outside of ASCII.
     pub(crate) const OTHER_TEXT: Kinds = Kinds(1 << 24);
+    /// What may stand unescaped in a JSON string: all but quotes, backslashes and control characters.
+    pub(crate) const JSON_TEXT: Kinds = Kinds(0x00FF_FFFF & !(1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 23) | 1 << 24);
     /// Bytes that are not whole characters; no state is asked about them.
     const BROKEN: Kinds = Kinds(1 << 31);
 
@@ -152,6 +154,14 @@ mod tests {
     fn every_ascii_byte_has_one_kind() {
         for byte in 0..128u8 {
             assert_eq!(ASCII_KINDS.iter().filter(|members| members.contains(&byte)).count(), 1, "{byte}");
+        }
+    }
+
+    #[test]
+    fn json_text_is_what_json_lets_stand() {
+        for (kind, members) in ASCII_KINDS.iter().enumerate() {
+            let stands = members.iter().all(|&byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+            assert_eq!(Kinds::JSON_TEXT.0 >> kind & 1 == 1, stands, "{members:?}");
         }
     }
 }

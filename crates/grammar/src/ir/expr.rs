@@ -77,6 +77,24 @@ impl Expr {
         }
     }
 
+    /// The memory that it takes, with what it holds.
+    pub fn memory_bytes(&self) -> usize {
+        const A_TAG: usize = 32;
+        let held = match self {
+            Expr::Bytes(bytes) => bytes.len(),
+            Expr::Class(set) => size_of_val(set.ranges()),
+            Expr::Automaton(automaton) => automaton.source.len() + automaton.dfa.memory_bytes(),
+            Expr::Token(set) => size_of_val(&*set.ids),
+            Expr::TagDispatch(dispatch) => {
+                let texts = dispatch.tags.iter().map(|(tag, _)| tag).chain(&dispatch.excludes);
+                texts.map(|text| text.len() + A_TAG).sum()
+            }
+            Expr::TokenTagDispatch(dispatch) => (dispatch.tags.len() + dispatch.excludes.len()) * A_TAG,
+            other => size_of_val(other.children()),
+        };
+        size_of::<Self>() + held
+    }
+
     /// The rules that it names itself, not through its children.
     pub fn rules(&self) -> Vec<RuleId> {
         match self {

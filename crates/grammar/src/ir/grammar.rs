@@ -57,6 +57,12 @@ impl Grammar {
         self.rules.iter().enumerate().map(|(at, rule)| (RuleId(at as u32), rule))
     }
 
+    /// The memory that it takes.
+    pub fn memory_bytes(&self) -> usize {
+        let rules = self.rules.iter().map(|rule| size_of::<Rule>() + rule.name.len());
+        self.exprs.iter().map(Expr::memory_bytes).sum::<usize>() + rules.sum::<usize>()
+    }
+
     /// The rule that the language starts from.
     pub fn root(&self) -> RuleId {
         self.root

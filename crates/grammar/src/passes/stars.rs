@@ -16,6 +16,9 @@ use crate::machine::{MachineRule, Node, NodeId};
 /// Rules with more nodes than this are left as they are.
 const MAX_NODES: usize = 4_096;
 
+/// So are rules for which, in the mean, more jumps than this would be followed for each node.
+const JUMPS_A_NODE: usize = 32;
+
 /// Marks the nodes that are stars.
 pub(super) fn mark(nodes: &mut [Node], rules: &[MachineRule], budget: &Budget) -> Result<()> {
     for rule in rules {
@@ -30,8 +33,10 @@ fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<No
     let mut stars: Option<HashSet<NodeId>> = None;
     let mut seen: HashSet<NodeId> = HashSet::from_iter([start]);
     let mut stack = vec![start];
+    let mut jumps_left = MAX_NODES;
     while let Some(id) = stack.pop() {
         budget.tick()?;
+        jumps_left += JUMPS_A_NODE;
         let node = &nodes[id.0 as usize];
         if node.counter.is_some() && node.accepting || seen.len() > MAX_NODES {
             return Ok(HashSet::new());
@@ -41,7 +46,7 @@ fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<No
             if !nodes[target.0 as usize].accepting {
                 continue;
             }
-            let jumps = jump_closure(nodes, target, budget)?;
+            let Some(jumps) = jump_closure(nodes, target, &mut jumps_left) else { return Ok(HashSet::new()) };
             let left = match stars {
                 None => jumps.into_iter().filter(|id| nodes[id.0 as usize].accepting).collect(),
                 Some(known) => known.intersection(&jumps).copied().collect::<HashSet<_>>(),
@@ -55,12 +60,14 @@ fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<No
     Ok(stars.unwrap_or_default())
 }
 
-fn jump_closure(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<NodeId>> {
+/// What is reached by jumps, or `None` if that takes more than are left.
+fn jump_closure(nodes: &[Node], start: NodeId, jumps_left: &mut usize) -> Option<HashSet<NodeId>> {
     let mut seen: HashSet<NodeId> = HashSet::from_iter([start]);
     let mut stack = vec![start];
     while let Some(id) = stack.pop() {
-        budget.tick()?;
-        stack.extend(nodes[id.0 as usize].jumps.iter().copied().filter(|&next| seen.insert(next)));
+        let jumps = &nodes[id.0 as usize].jumps;
+        *jumps_left = jumps_left.checked_sub(jumps.len())?;
+        stack.extend(jumps.iter().copied().filter(|&next| seen.insert(next)));
     }
-    Ok(seen)
+    Some(seen)
 }

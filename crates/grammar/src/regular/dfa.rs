@@ -41,6 +41,11 @@ impl Dfa {
         self.states.len()
     }
 
+    /// The memory that it takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.states.iter().map(|state| size_of::<State>() + size_of_val(&*state.edges)).sum()
+    }
+
     /// Whether the string read so far is in the language.
     pub fn is_accepting(&self, state: StateId) -> bool {
         self.states[state as usize].accepting
