@@ -12,7 +12,7 @@ use tokenstile_grammar::machine::Machine;
 
 use crate::config::{SetId, Sets};
 use crate::limits::PROCESS;
-use crate::mask::{Mask, SubtreeTables};
+use crate::mask::{SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
 
@@ -23,6 +23,7 @@ pub(crate) struct Generation {
     terminals: Arena,
     sets: Sets,
     subtree_tables: SubtreeTables,
+    subtree_masks: SubtreeMasks,
     /// The state that each terminal starts with, by expression; 0 is unknown.
     entry_states: Box<[AtomicU32]>,
     start: OnceLock<SetId>,
@@ -45,6 +46,7 @@ impl Generation {
             terminals: Arena::new(tokens.max_token_bytes()),
             sets: Sets::new(),
             subtree_tables: SubtreeTables::default(),
+            subtree_masks: SubtreeMasks::default(),
             machine,
             tokens,
             entry_states,
@@ -74,6 +76,10 @@ impl Generation {
 
     pub(crate) fn subtree_tables(&self) -> &SubtreeTables {
         &self.subtree_tables
+    }
+
+    pub(crate) fn subtree_masks(&self) -> &SubtreeMasks {
+        &self.subtree_masks
     }
 
     /// The words of a row of bits.
@@ -107,11 +113,6 @@ impl Generation {
         *self.start.get_or_init(|| self.compute_start())
     }
 
-    /// Keeps a mask for a set.
-    pub(crate) fn keep_mask(&self, set: SetId, mask: Mask) -> &Mask {
-        self.sets.keep_mask(set, mask)
-    }
-
     /// Notes a token table that will be held as long as this generation is.
     pub(crate) fn note_table(&self, bytes: usize) {
         self.table_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -124,7 +125,7 @@ impl Generation {
 
     /// The memory that it takes, roughly, without the token tables, which others may hold as well.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let tables = self.subtree_tables.memory_bytes() + self.entry_states.len() * 4;
+        let tables = self.subtree_tables.memory_bytes() + self.subtree_masks.memory_bytes() + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.terminals.memory_bytes() + tables
     }
 

@@ -55,7 +55,7 @@ enum Piece {
 const MAX_JUMP: usize = 1 << 16;
 
 /// The most that the tree of a text with captures may hold, in items of its chart.
-const MAX_CHART_ITEMS: usize = 4_000_000;
+const MAX_CHART_ITEMS: usize = 2_000_000;
 
 /// How many steps of such a text pass between two looks at its size and at the clock.
 const STEPS_A_LOOK: usize = 64;

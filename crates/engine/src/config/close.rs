@@ -10,7 +10,7 @@ use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use tokenstile_grammar::machine::{Counter, Label, MachineRuleId, NodeId};
 
-use super::sets::{Items, SetDraft, SetId};
+use super::sets::{Holes, Items, SetDraft, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 
@@ -19,12 +19,14 @@ pub(super) struct Closer<'g> {
     generation: &'g Generation,
     /// The popped frames and what lies under each.
     frames: HashMap<(NodeId, u32), SetId>,
+    /// The sets whose frames were popped.
+    popped: HashSet<SetId>,
     /// The rules to enter, by rank, and where each returns to: any of these.
     calls: BTreeMap<(u32, MachineRuleId), SmallVec<[SetId; 2]>>,
     /// Terminals and tokens, unsorted, a symbol perhaps more than once.
     items: Items,
     ends: bool,
-    unknown: bool,
+    holes: Holes,
 }
 
 impl<'g> Closer<'g> {
@@ -32,10 +34,11 @@ impl<'g> Closer<'g> {
         Closer {
             generation,
             frames: HashMap::new(),
+            popped: HashSet::new(),
             calls: BTreeMap::new(),
             items: Items::new(),
             ends: false,
-            unknown: false,
+            holes: 0,
         }
     }
 
@@ -57,8 +60,11 @@ impl<'g> Closer<'g> {
         let sets = generation.sets();
         let mut stack: SmallVec<[SetId; 8]> = SmallVec::from_slice(&[set]);
         while let Some(set) = stack.pop() {
+            if !self.popped.insert(set) {
+                continue;
+            }
             self.ends |= sets.ends(set);
-            self.unknown |= sets.is_unknown(set);
+            self.holes |= sets.holes(set);
             for &(symbol, rest) in sets.items(set) {
                 let SymbolKind::Frame(node, count) = symbol.kind() else { continue };
                 let known = self.frames.entry((node, count)).or_insert(SetId::DEAD);
@@ -86,7 +92,7 @@ impl<'g> Closer<'g> {
             let returns = self.generation.union_all(returns);
             self.go_on([(start, 0)], returns);
         }
-        self.generation.intern_items(self.items, self.ends, self.unknown)
+        self.generation.intern_items(self.items, self.ends, self.holes)
     }
 
     /// Follows the jumps from some nodes with their counts, and takes note of what can be read there.
@@ -164,7 +170,7 @@ impl Generation {
         while let Ok(place) = sets.items(at).binary_search_by_key(&frame, |item| item.0) {
             let mut others: Items = sets.items(at).into();
             let (_, below) = others.remove(place);
-            let others = sets.intern(SetDraft { items: others, ends: sets.ends(at), unknown: sets.is_unknown(at) });
+            let others = sets.intern(SetDraft { items: others, ends: sets.ends(at), holes: sets.holes(at) });
             at = sets.union(others, below);
         }
         at
@@ -182,7 +188,7 @@ impl Generation {
     }
 
     /// The set of items in any order, where a symbol that occurs twice has either rest.
-    pub(super) fn intern_items(&self, mut items: Items, ends: bool, unknown: bool) -> SetId {
+    pub(super) fn intern_items(&self, mut items: Items, ends: bool, holes: Holes) -> SetId {
         items.sort_unstable();
         items.dedup();
         let mut merged = Items::with_capacity(items.len());
@@ -193,6 +199,6 @@ impl Generation {
             };
             merged.push((group[0].0, rest));
         }
-        self.sets().intern(SetDraft { items: merged, ends, unknown })
+        self.sets().intern(SetDraft { items: merged, ends, holes })
     }
 }

@@ -18,6 +18,6 @@ impl Carrier<'_> {
             };
             items.push((symbol, self.sets[&rest]));
         }
-        to.intern_items(items, from.sets().ends(id), from.sets().is_unknown(id))
+        to.intern_items(items, from.sets().ends(id), from.sets().holes(id))
     }
 }

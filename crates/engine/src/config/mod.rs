@@ -20,5 +20,6 @@ mod step;
 mod symbol;
 mod truncate;
 
-pub(crate) use sets::{MaskSlot, SetId, Sets};
+pub(crate) use sets::{Holes, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;
+pub(crate) use truncate::Top;

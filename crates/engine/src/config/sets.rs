@@ -3,7 +3,7 @@
 //! Invariants:
 //!
 //! 1. The items of a set are sorted by symbol and no symbol occurs twice.
-//! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or an unknown rest.
+//! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or a hole.
 //! 3. A configuration is a set whose items are terminals and tokens; below the top there are only frames.
 
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::symbol::Symbol;
 use crate::interner::Interner;
-use crate::mask::{Fan, Mask};
+use crate::mask::{Fan, KeptMask};
 
 /// The number of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,12 +26,13 @@ impl SetId {
     pub(crate) const DEAD: Self = SetId(0);
     /// The empty stack alone: the bottom.
     pub(crate) const BOTTOM: Self = SetId(1);
-    /// A rest that was cut off.
-    pub(crate) const UNKNOWN: Self = SetId(2);
 }
 
 pub(crate) type Item = (Symbol, SetId);
 pub(super) type Items = SmallVec<[Item; 4]>;
+
+/// Which of the stacks that were cut off a set stands for besides its own: a bit for each.
+pub(crate) type Holes = u64;
 
 /// A set, while it is being made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -39,7 +40,7 @@ pub(super) struct SetDraft {
     /// Sorted, each symbol once.
     pub(super) items: Items,
     pub(super) ends: bool,
-    pub(super) unknown: bool,
+    pub(super) holes: Holes,
 }
 
 /// What is remembered of a set that was read from.
@@ -49,7 +50,7 @@ pub(crate) struct Links {
     few: [AtomicU64; 3],
     /// All steps, once there are more than a few. 0 is unknown; otherwise the set's number plus one.
     all: OnceLock<Box<[AtomicU32; 256]>>,
-    mask: AtomicPtr<Mask>,
+    mask: AtomicPtr<KeptMask>,
     fan: OnceLock<Box<Fan>>,
     /// The mask of a truncated set could not be decided.
     too_shallow: std::sync::atomic::AtomicBool,
@@ -59,7 +60,7 @@ pub(crate) struct Links {
 pub(crate) struct Set {
     items: Box<[Item]>,
     ends: bool,
-    unknown: bool,
+    holes: Holes,
     /// The configuration after the top frames have been popped, plus one; 0 is unknown.
     after: AtomicU32,
     links: OnceLock<Box<Links>>,
@@ -72,15 +73,15 @@ pub(crate) enum MaskSlot<'a> {
     /// More of the stack is needed to tell.
     TooShallow,
     /// This.
-    Known(&'a Mask),
+    Known(&'a KeptMask),
 }
 
 /// All sets of a generation.
 pub(crate) struct Sets {
     sets: Interner<Set>,
     unions: [Mutex<HashMap<(SetId, SetId), SetId>>; 16],
-    masks: boxcar::Vec<Box<Mask>>,
-    /// What masks and full step tables take, in bytes.
+    masks: boxcar::Vec<Box<KeptMask>>,
+    /// What items, masks and full step tables take, in bytes.
     link_bytes: AtomicUsize,
 }
 
@@ -94,23 +95,25 @@ impl Sets {
         };
         sets.intern(SetDraft::default());
         sets.intern(SetDraft { ends: true, ..SetDraft::default() });
-        sets.intern(SetDraft { unknown: true, ..SetDraft::default() });
         sets
     }
 
     pub(super) fn intern(&self, draft: SetDraft) -> SetId {
         debug_assert!(draft.items.is_sorted_by(|a, b| a.0 < b.0));
-        let (id, _) = self.sets.intern(
+        let (id, is_new) = self.sets.intern(
             &draft,
-            |set| *set.items == *draft.items && set.ends == draft.ends && set.unknown == draft.unknown,
+            |set| *set.items == *draft.items && set.ends == draft.ends && set.holes == draft.holes,
             || Set {
                 items: draft.items.as_slice().into(),
                 ends: draft.ends,
-                unknown: draft.unknown,
+                holes: draft.holes,
                 after: AtomicU32::new(0),
                 links: OnceLock::new(),
             },
         );
+        if is_new {
+            self.link_bytes.fetch_add(size_of_val(&*draft.items), Ordering::Relaxed);
+        }
         SetId(id)
     }
 
@@ -133,14 +136,19 @@ impl Sets {
         self.get(id).ends
     }
 
-    /// Whether some of the set was cut off.
-    pub(crate) fn is_unknown(&self, id: SetId) -> bool {
-        self.get(id).unknown
+    /// The stacks that were cut off and may come to light here.
+    pub(crate) fn holes(&self, id: SetId) -> Holes {
+        self.get(id).holes
+    }
+
+    /// The set that stands for these cut-off stacks.
+    pub(super) fn all_holes(&self, holes: Holes) -> SetId {
+        self.intern(SetDraft { holes, ..SetDraft::default() })
     }
 
     /// The set of one symbol on `rest`.
     pub(super) fn push(&self, symbol: Symbol, rest: SetId) -> SetId {
-        self.intern(SetDraft { items: SmallVec::from_slice(&[(symbol, rest)]), ends: false, unknown: false })
+        self.intern(SetDraft { items: SmallVec::from_slice(&[(symbol, rest)]), ends: false, holes: 0 })
     }
 
     /// The configuration after popping, if it is known.
@@ -220,16 +228,16 @@ impl Sets {
     }
 
     /// Keeps `mask` for `id`, and gives the kept one.
-    pub(crate) fn keep_mask(&self, id: SetId, mask: Mask) -> &Mask {
+    pub(crate) fn keep_mask(&self, id: SetId, mask: KeptMask) -> &KeptMask {
         self.link_bytes.fetch_add(mask.memory_bytes(), Ordering::Relaxed);
         let at = self.masks.push(Box::new(mask));
-        let mask: &Mask = &self.masks[at];
+        let mask: &KeptMask = &self.masks[at];
         self.remember_mask(id, mask);
         mask
     }
 
     /// Lets `id` have a mask that is kept for another set.
-    pub(crate) fn remember_mask<'s>(&'s self, id: SetId, mask: &'s Mask) {
+    pub(crate) fn remember_mask<'s>(&'s self, id: SetId, mask: &'s KeptMask) {
         self.links(id).mask.store(std::ptr::from_ref(mask).cast_mut(), Ordering::Release);
     }
 
@@ -255,7 +263,7 @@ impl Sets {
             let mut draft = SetDraft {
                 items: Items::new(),
                 ends: self.ends(a) || self.ends(b),
-                unknown: self.is_unknown(a) || self.is_unknown(b),
+                holes: self.holes(a) | self.holes(b),
             };
             for (symbol, left, right) in zip_sorted(self.items(a), self.items(b)) {
                 match self.known_union(left, right) {

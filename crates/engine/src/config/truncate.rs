@@ -1,54 +1,118 @@
 //! The top of a configuration.
 //!
 //! A mask can only look as far down the stack as a token reaches. So masks are computed for, and kept by, a
-//! configuration that is cut off some frames down, where [`SetId::UNKNOWN`] stands for the rest; every configuration
-//! with the same top shares the mask. Bounds that no token can reach are cut off in the same way, see
-//! [`saturate`](crate::terminal).
+//! configuration that is cut off some frames down; every configuration with the same top shares them. What was cut off
+//! is a hole with a number, so that the few tokens that reach it can be followed into each configuration's own stack.
+//! Bounds that no token can reach are cut off in the same way, see [`saturate`](crate::terminal).
+//!
+//! Depth is counted in frames that have something left to read. A frame whose rule may end at once lets a token pass
+//! to the frame below without reading anything, so it does not count.
 
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
-use super::sets::{Items, SetId};
+use super::sets::{Holes, Items, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 
+/// Frames below this are cut off whether they count or not.
+const MAX_FRAMES: u32 = 64;
+
+/// A configuration that was cut off, and the stacks that are in its holes.
+pub(crate) struct Top {
+    pub(crate) config: SetId,
+    pub(crate) holes: SmallVec<[SetId; 8]>,
+}
+
+/// What is left of the way down: frames that count, and frames at all.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Depth {
+    counted: u32,
+    frames: u32,
+}
+
+/// The state of one truncation.
+#[derive(Default)]
+struct Cut {
+    holes: SmallVec<[SetId; 8]>,
+    /// Sets with several items may be reached on many ways; these were done.
+    shared: HashMap<(SetId, Depth), SetId>,
+    overflow: bool,
+}
+
 impl Generation {
-    /// The top of `config`: its terminals and tokens, and `depth` frames under each.
-    pub(crate) fn truncate(&self, config: SetId, depth: u32) -> SetId {
+    /// The top of `config`: its terminals and tokens, and `depth` counted frames under each. `None` if that would
+    /// make more holes than there are numbers.
+    pub(crate) fn truncate(&self, config: SetId, depth: u32) -> Option<Top> {
         let mut items = Items::new();
-        let mut shared = HashMap::new();
+        let mut cut = Cut::default();
+        let depth = Depth { counted: depth, frames: MAX_FRAMES };
         for &(symbol, rest) in self.sets().items(config) {
             let symbol = match symbol.kind() {
                 SymbolKind::Terminal(state) => Symbol::terminal(self.terminals().saturate(state)),
                 _ => symbol,
             };
-            items.push((symbol, self.truncate_rest(rest, depth, &mut shared)));
+            items.push((symbol, self.truncate_rest(rest, depth, &mut cut)));
         }
-        self.intern_items(items, self.sets().ends(config), self.sets().is_unknown(config))
+        let holes = self.renumber(config, &mut cut);
+        let config = self.intern_items(items, self.sets().ends(config), holes);
+        (!cut.overflow).then_some(Top { config, holes: cut.holes })
     }
 
-    /// Depth is at most 64, so this may recurse. Sets with several items may be reached on
-    /// many ways; `shared` has those that were done.
-    fn truncate_rest(&self, rest: SetId, depth: u32, shared: &mut HashMap<(SetId, u32), SetId>) -> SetId {
+    /// The same for a stack: `depth` counted frames of it.
+    pub(crate) fn truncate_stack(&self, rest: SetId, depth: u32) -> Option<Top> {
+        let mut cut = Cut::default();
+        let config = self.truncate_rest(rest, Depth { counted: depth, frames: MAX_FRAMES }, &mut cut);
+        (!cut.overflow).then_some(Top { config, holes: cut.holes })
+    }
+
+    /// The holes of a set that has been cut off before, by the numbers that they have in this cut.
+    fn renumber(&self, set: SetId, cut: &mut Cut) -> Holes {
+        match self.sets().holes(set) {
+            0 => 0,
+            holes => self.sets().holes(self.make_hole(self.sets().all_holes(holes), cut)),
+        }
+    }
+
+    /// At most `MAX_FRAMES` deep, so this may recurse.
+    fn truncate_rest(&self, rest: SetId, depth: Depth, cut: &mut Cut) -> SetId {
         let sets = self.sets();
         let items = sets.items(rest);
-        if items.is_empty() {
+        if items.is_empty() && sets.holes(rest) == 0 {
             return rest;
         }
-        if depth == 0 {
-            return SetId::UNKNOWN;
+        if (items.is_empty() && !sets.ends(rest)) || depth.counted == 0 || depth.frames == 0 {
+            return self.make_hole(rest, cut);
         }
-        if let Some(&done) = shared.get(&(rest, depth)) {
+        if let Some(&done) = cut.shared.get(&(rest, depth)) {
             return done;
         }
-        let truncated = items
-            .iter()
-            .map(|&(symbol, rest)| (self.saturate_frame(symbol), self.truncate_rest(rest, depth - 1, shared)))
-            .collect();
-        let result = self.intern_items(truncated, sets.ends(rest), sets.is_unknown(rest));
+        let mut truncated = Items::new();
+        for &(symbol, below) in items {
+            let passes = matches!(symbol.kind(), SymbolKind::Frame(node, count) if self.may_end(node, count));
+            let counted = if passes { depth.counted } else { depth.counted - 1 };
+            let below = self.truncate_rest(below, Depth { counted, frames: depth.frames - 1 }, cut);
+            truncated.push((self.saturate_frame(symbol), below));
+        }
+        let holes = self.renumber(rest, cut);
+        let result = self.intern_items(truncated, sets.ends(rest), holes);
         if items.len() > 1 {
-            shared.insert((rest, depth), result);
+            cut.shared.insert((rest, depth), result);
         }
         result
+    }
+
+    fn make_hole(&self, rest: SetId, cut: &mut Cut) -> SetId {
+        let known = cut.holes.iter().position(|&hole| hole == rest);
+        let number = known.unwrap_or(cut.holes.len());
+        if number >= Holes::BITS as usize {
+            cut.overflow = true;
+            return SetId::DEAD;
+        }
+        if known.is_none() {
+            cut.holes.push(rest);
+        }
+        self.sets().all_holes(1 << number)
     }
 
     fn saturate_frame(&self, symbol: Symbol) -> Symbol {

@@ -1,57 +1,76 @@
 //! The mask of a configuration.
 //!
-//! It is computed for the top of the configuration, cut off a few frames down. If a token runs into what was cut off,
-//! the top was too shallow: that is remembered, and a deeper one is tried. So nested structures of any depth share
-//! their masks as soon as their tops agree.
+//! It is computed for the top of the configuration, and kept for it together with what could not be decided there: the
+//! places where tokens ran into a hole. For each configuration with that top, these are then followed into its own
+//! stack. If there are many of them, the top was too shallow: that is remembered, and a deeper one is tried.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use hashbrown::HashMap;
-use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
-
-use super::fan::Fan;
 use super::mask::Mask;
 use super::shared::TableKey;
-use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
-use super::walk::{WalkStack, walk_terminal};
-use crate::config::{MaskSlot, SetId, SymbolKind};
+use super::table::TerminalTable;
+use super::walker::{Pending, Walker};
+use crate::config::{MaskSlot, SetId, SymbolKind, Top};
 use crate::generation::Generation;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::{NodeIndex, Trie};
 
+/// How many counted frames the first top has.
+const FIRST_DEPTH: u32 = 1;
 /// The deepest top that is tried before the whole configuration.
-const MAX_DEPTH: u32 = 64;
+const MAX_DEPTH: u32 = 32;
+/// A top with more places than this to follow is too shallow.
+const MAX_PENDING: usize = 24;
+
+/// A mask, and what is left to follow for each configuration that has it as its top.
+pub(crate) struct KeptMask {
+    pub(crate) mask: Mask,
+    pub(super) pending: Box<[Pending]>,
+}
+
+impl KeptMask {
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.mask.memory_bytes() + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
+    }
+}
 
 impl Generation {
     /// The mask of `config`, without the rules for stop tokens.
     #[inline]
     pub(crate) fn mask(&self, config: SetId) -> &Mask {
         match self.sets().mask(config) {
-            MaskSlot::Known(mask) => mask,
-            _ => self.find_mask(config),
+            MaskSlot::Known(kept) => &kept.mask,
+            _ => &self.find_mask(config).mask,
         }
     }
 
     #[cold]
-    fn find_mask(&self, config: SetId) -> &Mask {
-        let mut depth = self.states(config).map(|state| self.terminals().depth(state).load(Relaxed)).max().unwrap_or(1);
-        let mask = loop {
-            let top = if depth > MAX_DEPTH { config } else { self.truncate(config, depth) };
-            match self.sets().mask(top) {
-                MaskSlot::Known(mask) => break mask,
-                MaskSlot::TooShallow => {}
-                MaskSlot::Unknown => match self.compute_mask(top) {
-                    Some(mask) => break self.keep_mask(top, mask),
-                    None => self.sets().remember_too_shallow(top),
-                },
-            }
-            depth *= 2;
-        };
-        self.states(config).for_each(|state| self.terminals().depth(state).store(depth, Relaxed));
-        self.sets().remember_mask(config, mask);
-        mask
+    fn find_mask(&self, config: SetId) -> &KeptMask {
+        let hint = self.states(config).map(|state| self.terminals().depth(state).load(Relaxed)).max();
+        let mut depth = hint.unwrap_or(0).max(FIRST_DEPTH);
+        let whole = || Top { config, holes: smallvec::SmallVec::new() };
+        loop {
+            let top = if depth > MAX_DEPTH { whole() } else { self.truncate(config, depth).unwrap_or_else(whole) };
+            let kept = match self.sets().mask(top.config) {
+                MaskSlot::Known(kept) => kept,
+                MaskSlot::TooShallow => {
+                    depth *= 2;
+                    continue;
+                }
+                MaskSlot::Unknown => {
+                    let kept = self.compute_mask(top.config);
+                    if kept.pending.iter().map(Pending::weight).sum::<usize>() > MAX_PENDING {
+                        self.sets().remember_too_shallow(top.config);
+                        depth *= 2;
+                        continue;
+                    }
+                    self.sets().keep_mask(top.config, kept)
+                }
+            };
+            self.states(config).for_each(|state| self.terminals().depth(state).store(depth, Relaxed));
+            return self.follow(config, &top, kept);
+        }
     }
 
     /// The saturated states of the terminals that are being read.
@@ -62,26 +81,39 @@ impl Generation {
         })
     }
 
-    /// The mask of `config`, or `None` if more of the stack is needed.
-    fn compute_mask(&self, config: SetId) -> Option<Mask> {
+    /// The mask of a configuration whose top has the mask `kept`.
+    fn follow<'g>(&'g self, config: SetId, top: &Top, kept: &'g KeptMask) -> &'g KeptMask {
+        if config == top.config {
+            return kept;
+        }
+        let mut walker = Walker::new(self);
+        for pending in &kept.pending {
+            walker.resume(pending, top.holes[pending.hole() as usize]);
+        }
+        let (mask, pending) = walker.finish(Some(&kept.mask));
+        debug_assert!(pending.is_empty(), "a whole configuration has no holes");
+        if mask.len() == kept.mask.len() {
+            self.sets().remember_mask(config, kept);
+            return kept;
+        }
+        self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() })
+    }
+
+    /// The mask of a configuration, perhaps with holes.
+    fn compute_mask(&self, config: SetId) -> KeptMask {
         let mut walker = Walker::new(self);
         for &(symbol, rest) in self.sets().items(config) {
             match symbol.kind() {
                 SymbolKind::Terminal(state) => {
                     let table = self.table(self.terminals().saturate(state));
-                    walker.apply(table, self.tokens().index().trie(), rest)?;
+                    walker.apply(table, self.tokens().index().trie(), rest);
                 }
-                SymbolKind::Token(set) => self.add_token_set(set, &mut walker.alive),
+                SymbolKind::Token(set) => self.add_token_set(set, walker.alive()),
                 SymbolKind::Frame(..) => {}
             }
         }
-        walker.run()?;
-        let Walker { mut alive, tables, .. } = walker;
-        let mut bases: Vec<&Arc<[u32]>> = tables.iter().filter_map(|table| table.stay.base()).collect();
-        bases.sort_by_key(|base| base.as_ptr());
-        bases.dedup_by_key(|base| base.as_ptr());
-        tables.iter().for_each(|table| alive.extend_from_slice(table.stay.extra()));
-        Some(Mask::new(self.words(), &bases, alive))
+        let (mask, pending) = walker.finish(None);
+        KeptMask { mask, pending }
     }
 
     fn add_token_set(&self, set: u32, alive: &mut Vec<u32>) {
@@ -95,7 +127,7 @@ impl Generation {
     }
 
     /// The token table of a saturated state.
-    fn table(&self, state: TerminalId) -> &TerminalTable {
+    fn table(&self, state: TerminalId) -> &Arc<TerminalTable> {
         self.terminals().table_slot(state).get_or_init(|| {
             let build = || TerminalTable::build(self.terminals(), state, self.tokens());
             let table = if self.terminals().is_cheap(state) {
@@ -110,7 +142,12 @@ impl Generation {
     }
 
     /// The table of a state for the tokens under a node.
-    fn table_under<'g>(&'g self, trie: &'g Trie, node: NodeIndex, state: TerminalId) -> &'g TerminalTable {
+    pub(super) fn table_under<'g>(
+        &'g self,
+        trie: &'g Trie,
+        node: NodeIndex,
+        state: TerminalId,
+    ) -> &'g Arc<TerminalTable> {
         self.subtree_tables().get_or_make((trie.number(), node, state), || {
             let build = || TerminalTable::build_under(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };
@@ -119,133 +156,23 @@ impl Generation {
             table
         })
     }
-}
 
-/// Walks what leaves terminals.
-///
-/// Tokens go on at nodes of a trie, in the configuration after the terminal on top of some stack has ended. Nodes are
-/// gathered by stack, so that each stack's configuration is looked up once however many tokens pass it.
-struct Walker<'g> {
-    generation: &'g Generation,
-    alive: Vec<u32>,
-    /// The tables whose tokens are alive as well.
-    tables: Vec<&'g TerminalTable>,
-    groups: HashMap<SetId, Group<'g>>,
-    /// The stacks whose groups have nodes to walk.
-    waiting: Vec<SetId>,
-    stack: WalkStack,
-}
-
-/// The nodes that go on in one configuration.
-#[derive(Default)]
-struct Group<'g> {
-    nodes: Vec<(&'g Trie, NodeIndex)>,
-    /// Those that were noted, so that an ambiguous grammar walks each once.
-    seen: FxHashSet<(u64, NodeIndex)>,
-}
-
-impl<'g> Walker<'g> {
-    fn new(generation: &'g Generation) -> Self {
-        Walker {
-            generation,
-            alive: Vec::new(),
-            tables: Vec::new(),
-            groups: HashMap::new(),
-            waiting: Vec::new(),
-            stack: WalkStack::new(),
-        }
-    }
-
-    /// Takes the tokens that stay in the state of `table`, a table for `trie`, and goes on with those that leave it
-    /// on top of `rest`.
-    fn apply(&mut self, table: &'g TerminalTable, trie: &'g Trie, rest: SetId) -> Option<()> {
-        self.tables.push(table);
-        let trie = table.exit_trie(trie);
-        match &table.exits {
-            Exits::Few(ends) => self.add(trie, ends, rest),
-            Exits::ByByte(exits) => {
-                let fan = self.fan(rest)?;
-                for exit in exits {
-                    for (next, below) in fan.get(self.generation.terminals(), exit.byte) {
-                        for &node in &exit.large {
-                            self.enter(trie, node, next, below)?;
-                        }
-                        if let Some(merged) = exit.merged(trie) {
-                            self.enter(merged, Trie::ROOT, next, below)?;
-                        }
-                    }
-                }
-            }
-        }
-        Some(())
-    }
-
-    fn add(&mut self, trie: &'g Trie, nodes: &[NodeIndex], rest: SetId) {
-        if nodes.is_empty() {
-            return;
-        }
-        let group = self.groups.entry(rest).or_default();
-        let waits = !group.nodes.is_empty();
-        let new = nodes.iter().filter(|&&node| group.seen.insert((trie.number(), node)));
-        group.nodes.extend(new.map(|&node| (trie, node)));
-        if !waits && !group.nodes.is_empty() {
-            self.waiting.push(rest);
-        }
-    }
-
-    /// What may be read once the terminal on top of `rest` has ended; `None` if that is not known.
-    fn fan(&self, rest: SetId) -> Option<&'g Fan> {
-        let generation = self.generation;
-        let after = generation.after(rest);
-        if generation.sets().is_unknown(after) {
-            return None;
-        }
-        Some(generation.sets().fan(after, || Fan::new(generation, after)))
-    }
-
-    /// At `node`, in `state`: what ends there and what goes on.
-    fn enter(&mut self, trie: &'g Trie, node: NodeIndex, state: TerminalId, below: SetId) -> Option<()> {
-        self.alive.extend_from_slice(trie.tokens_of(node));
-        if trie.is_leaf(node) {
-            return Some(());
-        }
-        if self.generation.terminals().is_nullable(state) {
-            self.add(trie, &[node], below);
-        }
-        self.walk(trie, node, state, below)
-    }
-
-    fn walk(&mut self, trie: &'g Trie, node: NodeIndex, state: TerminalId, below: SetId) -> Option<()> {
-        let terminals = self.generation.terminals();
-        if trie.token_range(node).len() > WORTH_A_TABLE && !terminals.is_cheap(state) {
-            return self.apply(self.generation.table_under(trie, node, state), trie, below);
-        }
-        let mut ends: SmallVec<[NodeIndex; 16]> = SmallVec::new();
-        let alive = &mut self.alive;
-        let mut on_tokens = |_: NodeIndex, tokens: &[u32]| alive.extend_from_slice(tokens);
-        walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |end| ends.push(end));
-        self.add(trie, &ends, below);
-        Some(())
-    }
-
-    fn run(&mut self) -> Option<()> {
-        while let Some(rest) = self.waiting.pop() {
-            let nodes = self.groups.get_mut(&rest).map(|group| std::mem::take(&mut group.nodes)).unwrap_or_default();
-            let fan = self.fan(rest)?;
-            for &(trie, node) in &nodes {
-                if trie.token_range(node).len() > WORTH_A_TABLE {
-                    for &(state, below) in &fan.states {
-                        self.walk(trie, node, state, below)?;
-                    }
-                    continue;
-                }
-                for child in trie.children(node) {
-                    for (next, below) in fan.get(self.generation.terminals(), trie.byte(child)) {
-                        self.enter(trie, child, next, below)?;
-                    }
-                }
-            }
-        }
-        Some(())
+    /// What becomes of the tokens under a node that go on in a state on top of a stack that was cut off.
+    pub(super) fn mask_under<'g>(
+        &'g self,
+        trie: &'g Arc<Trie>,
+        node: NodeIndex,
+        state: TerminalId,
+        rest: SetId,
+        nesting: u32,
+    ) -> &'g KeptMask {
+        self.subtree_masks().get_or_make((trie.number(), node, state, rest), || {
+            let mut walker = Walker::nested(self, nesting);
+            walker.apply(self.table_under(trie, node, state), trie, rest);
+            let (mask, pending) = walker.finish(None);
+            let kept = Arc::new(KeptMask { mask, pending });
+            self.note_table(kept.memory_bytes());
+            kept
+        })
     }
 }

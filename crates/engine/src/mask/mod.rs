@@ -2,11 +2,13 @@
 //!
 //! A token either ends inside the terminal that is being read, or leaves it. Whether it ends inside depends on the
 //! terminal's state alone, so that part is a table for each state and vocabulary, shared by all grammars
-//! ([`table`]). What leaves is walked on from where the terminal ended ([`walk`]): that depends on the stack, but
-//! only on its top, so the result is kept for the top alone ([`compute`]).
+//! ([`table`]). What leaves is walked on from where the terminal ended ([`walker`]): that depends on the stack, but
+//! nearly always on its top alone, so the result is kept for the top ([`compute`]), and the few tokens that reach
+//! further down are followed for each configuration.
 //!
 //! - [`mask`]: a mask as it is kept.
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
+//! - [`walk`]: walking a trie with one terminal.
 //! - [`plain`]: which kinds of characters a state takes without end.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
@@ -17,8 +19,10 @@ mod plain;
 mod shared;
 mod table;
 mod walk;
+mod walker;
 
+pub(crate) use compute::KeptMask;
 pub(crate) use fan::Fan;
-pub(crate) use mask::{Mask, set_bit};
-pub(crate) use shared::{SharedTables, SubtreeTables};
+pub(crate) use mask::set_bit;
+pub(crate) use shared::{SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;

@@ -4,12 +4,15 @@
 //! have one. Bounded in bytes: when full, the tables that were asked for least recently go. Whoever holds a table
 //! keeps it.
 
+use std::hash::Hash;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
+use super::compute::KeptMask;
 use super::table::TerminalTable;
+use crate::config::SetId;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::NodeIndex;
 
@@ -82,32 +85,38 @@ impl State {
     }
 }
 
-/// The tables of one generation that are for subtrees, by the numbers that they have there.
-#[derive(Default)]
-pub(crate) struct SubtreeTables {
-    tables: boxcar::Vec<Arc<TerminalTable>>,
-    index: Mutex<HashMap<(u64, NodeIndex, TerminalId), usize>>,
+/// What a generation knows of subtrees, by the numbers that things have there.
+pub(crate) struct Memo<K, V> {
+    values: boxcar::Vec<Arc<V>>,
+    index: Mutex<HashMap<K, usize>>,
 }
 
-impl SubtreeTables {
-    /// The table of `key`, made by `make` if there is none.
-    pub(super) fn get_or_make(
-        &self,
-        key: (u64, NodeIndex, TerminalId),
-        make: impl FnOnce() -> Arc<TerminalTable>,
-    ) -> &TerminalTable {
+/// The tables of states for subtrees.
+pub(crate) type SubtreeTables = Memo<(u64, NodeIndex, TerminalId), TerminalTable>;
+/// The masks of states on top of stacks, for subtrees.
+pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptMask>;
+
+impl<K, V> Default for Memo<K, V> {
+    fn default() -> Self {
+        Memo { values: boxcar::Vec::new(), index: Mutex::default() }
+    }
+}
+
+impl<K: Eq + Hash, V> Memo<K, V> {
+    /// The value of `key`, made by `make` if there is none. The lock is not held meanwhile.
+    pub(super) fn get_or_make(&self, key: K, make: impl FnOnce() -> Arc<V>) -> &Arc<V> {
         let known = self.index.lock().get(&key).copied();
         let at = known.unwrap_or_else(|| {
-            let at = self.tables.push(make());
+            let at = self.values.push(make());
             self.index.lock().insert(key, at);
             at
         });
-        &self.tables[at]
+        &self.values[at]
     }
 
-    /// The memory of the list; the tables themselves are shared.
+    /// The memory of the list alone.
     pub(crate) fn memory_bytes(&self) -> usize {
-        const AN_ENTRY: usize = 64;
-        self.tables.count() * AN_ENTRY
+        const AN_ENTRY: usize = 80;
+        self.values.count() * AN_ENTRY
     }
 }

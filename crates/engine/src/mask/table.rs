@@ -40,6 +40,16 @@ pub(crate) enum Exits {
     ByByte(Box<[ByteExits]>),
 }
 
+impl Exits {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Exits::Few(ends) => ends.len(),
+            Exits::ByByte(exits) => exits.len(),
+        }
+    }
+}
+
 /// The ways on for one byte: nodes whose way in is that byte.
 pub(crate) struct ByteExits {
     pub(crate) byte: u8,
@@ -47,14 +57,14 @@ pub(crate) struct ByteExits {
     pub(crate) large: Box<[NodeIndex]>,
     small: Box<[NodeIndex]>,
     /// The small ones as one, made when first walked.
-    merged: OnceLock<Trie>,
+    merged: OnceLock<Arc<Trie>>,
 }
 
 
 impl ByteExits {
     /// The trie of what follows in the small nodes, all as one.
-    pub(crate) fn merged(&self, trie: &Trie) -> Option<&Trie> {
-        (!self.small.is_empty()).then(|| self.merged.get_or_init(|| trie.merged(&self.small)))
+    pub(crate) fn merged(&self, trie: &Trie) -> Option<&Arc<Trie>> {
+        (!self.small.is_empty()).then(|| self.merged.get_or_init(|| Arc::new(trie.merged(&self.small))))
     }
 }
 
@@ -80,7 +90,7 @@ impl TerminalTable {
     }
 
     /// The trie that the exits are in, where `trie` is the one that the table was made for.
-    pub(crate) fn exit_trie<'t>(&'t self, trie: &'t Trie) -> &'t Trie {
+    pub(crate) fn exit_trie<'t>(&'t self, trie: &'t Arc<Trie>) -> &'t Arc<Trie> {
         self.slice.as_ref().map_or(trie, |slice| &slice.rest)
     }
 

@@ -78,7 +78,7 @@ pub(crate) struct Arena {
     pub(super) entries: Interner<Entry>,
     pub(super) literals: Interner<Literal>,
     pub(super) automata: Interner<Automaton>,
-    /// What rows and dense rows take, in bytes.
+    /// What lists of terms, rows and dense rows take, in bytes.
     row_bytes: AtomicUsize,
     /// No token is longer than this, in bytes.
     pub(super) longest_token: u32,
@@ -183,7 +183,7 @@ impl Arena {
     pub(super) fn intern(&self, term: Term) -> TerminalId {
         let (nullable, counts) = self.facts(&term);
         let key = &term;
-        let (id, _) = self.entries.intern(
+        let (id, is_new) = self.entries.intern(
             key,
             |entry| entry.term == *key,
             || Entry {
@@ -198,6 +198,14 @@ impl Arena {
                 depth: AtomicU32::new(1),
             },
         );
+        if is_new {
+            let bytes = match key {
+                Term::Alt(items) => size_of_val(&**items),
+                Term::Dispatch(row) => size_of_val(&**row),
+                _ => 0,
+            };
+            self.row_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
         TerminalId(id)
     }
 

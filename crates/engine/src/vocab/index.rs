@@ -9,7 +9,7 @@ use crate::mask::SharedTables;
 
 /// The trie of all tokens, the slices, and the token tables of terminals.
 pub(crate) struct TokenIndex {
-    trie: Trie,
+    trie: Arc<Trie>,
     slices: Slices,
     /// The token tables that grammars share.
     pub(crate) tables: SharedTables,
@@ -22,11 +22,11 @@ impl TokenIndex {
         sorted.retain(|token| !bytes(token).is_empty());
         sorted.sort_by(|a, b| bytes(a).cmp(bytes(b)));
         let trie = Trie::from_sorted(sorted.iter().map(|token| (bytes(token), *token)));
-        TokenIndex { trie, slices: Slices::new(table), tables: SharedTables::default() }
+        TokenIndex { trie: Arc::new(trie), slices: Slices::new(table), tables: SharedTables::default() }
     }
 
     /// The trie of all tokens that have bytes.
-    pub(crate) fn trie(&self) -> &Trie {
+    pub(crate) fn trie(&self) -> &Arc<Trie> {
         &self.trie
     }
 

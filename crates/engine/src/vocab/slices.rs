@@ -83,7 +83,7 @@ pub(crate) struct Slice {
     /// A bit for each token of the kinds.
     pub(crate) mask: Arc<[u32]>,
     /// The trie of all other tokens.
-    pub(crate) rest: Trie,
+    pub(crate) rest: Arc<Trie>,
 }
 
 /// The slices of a vocabulary.
@@ -135,7 +135,7 @@ impl Slices {
             mask[token as usize / 32] |= 1 << (token % 32);
         }
         let others = sorted.iter().filter(|&&token| !inside(token));
-        let rest = Trie::from_sorted(others.map(|&token| (table.token_bytes(TokenId(token)), token)));
+        let rest = Arc::new(Trie::from_sorted(others.map(|&token| (table.token_bytes(TokenId(token)), token))));
         Some(Slice { mask: mask.into(), rest })
     }
 

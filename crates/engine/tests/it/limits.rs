@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokenstile_engine::{CompiledGrammar, EngineLimits, Matcher, MatcherOptions};
 use tokenstile_grammar::frontends::regex::Syntax;
 use tokenstile_grammar::frontends::{ebnf, regex};
-use tokenstile_grammar::{Budget, Error, ErrorKind, Grammar, Limits, Result};
+use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Grammar, Limits, Result};
 
 use crate::dice::Dice;
 use crate::vocabulary::Vocabulary;
@@ -387,22 +387,73 @@ fn ambiguous_output() {
     }
 }
 
+/// A grammar whose compilation takes long: a conjunction of many states.
+fn slow() -> Grammar {
+    ebnf("root ::= ([ab]* \"a\" [ab]{40}) & ([ab]* \"b\" [ab]{37}) & ~([ab]* \"a\" [ab]{50})").unwrap()
+}
+
+fn compile_within(limits: Limits, cancel: &CancelFlag) -> Error {
+    let budget = Budget::new(limits, cancel.clone());
+    let compiled = CompiledGrammar::new(slow(), vocabulary().vocab, EngineLimits::default(), &budget);
+    compiled.expect_err("it cannot be done in time")
+}
+
 #[test]
-#[ignore = "scratch"]
-fn scratch() {
-    let source = std::env::var("SRC").unwrap();
-    let grammar = if source.contains("::=") { ebnf(&source) } else { regex(&source) };
-    let started = Instant::now();
-    let compiled = compile(grammar.unwrap(), EngineLimits::default()).unwrap();
-    println!("compiled {:?}", started.elapsed());
-    let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
-    let mut dice = Dice::new(3);
-    for _ in 0..40 {
-        let started = Instant::now();
-        let choices = allowed(&mask(&mut matcher));
-        let masked = started.elapsed();
-        let token = choices[dice.below(choices.len())];
-        assert!(matcher.accept_token(token), "the mask allows {token}");
-        println!("{masked:?} {:?} {:?}", started.elapsed() - masked, compiled.stats());
-    }
+fn a_running_compilation_can_be_cancelled() {
+    guarded("cancelled from another thread", || {
+        let cancel = CancelFlag::default();
+        let limits = Limits { max_states: usize::MAX, max_compile_time: 10 * PATIENCE, ..Limits::default() };
+        let flag = cancel.clone();
+        let thread = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(150));
+            flag.cancel();
+        });
+        let error = compile_within(limits, &cancel);
+        thread.join().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Cancelled, "{error}");
+    });
+    guarded("cancelled before it starts", || {
+        let cancel = CancelFlag::default();
+        cancel.cancel();
+        assert_eq!(compile_within(Limits { max_states: usize::MAX, ..Limits::default() }, &cancel).kind(), ErrorKind::Cancelled);
+    });
+}
+
+#[test]
+fn a_compilation_ends_with_its_time() {
+    guarded("out of time", || {
+        let limits = Limits { max_states: usize::MAX, max_compile_time: Duration::from_millis(200), ..Limits::default() };
+        let error = compile_within(limits, &CancelFlag::default());
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(error.message().contains("compile time") && error.help().is_some_and(|help| help.contains("max_compile_time")));
+    });
+    // Each front end and each pass looks at the clock by itself.
+    let no_time = || Budget::new(Limits { max_compile_time: Duration::ZERO, ..Limits::default() }, CancelFlag::default());
+    guarded("no time to read", move || {
+        let long = format!("root ::= {}", "\"a\" | ".repeat(10_000) + "\"b\"");
+        let error = ebnf::parse(&long, "root", &Limits::default(), &no_time()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+        let error = regex::to_grammar(&"(a|b)".repeat(10_000), &Syntax::whole(), &Limits::default(), &no_time()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
+    });
+    guarded("no time to compile", move || {
+        let grammar = ring(5_000, |at, next| format!("\"(\" r{next} \")\" | \"x{at}\"")).unwrap();
+        let compiled = CompiledGrammar::new(grammar, vocabulary().vocab, EngineLimits::default(), &no_time());
+        assert_eq!(compiled.unwrap_err().kind(), ErrorKind::Limit);
+    });
+}
+
+#[test]
+fn captures_are_bounded() {
+    guarded("captures", || {
+        let source = "root ::= x\nx[capture=\"x\"] ::= x x | \"a\"";
+        let compiled = compile(ebnf(source).unwrap(), EngineLimits::default()).unwrap();
+        let mut matcher = Matcher::new(compiled, MatcherOptions::default());
+        assert!(matcher.accept_bytes(b"aaa"));
+        assert_eq!(matcher.captures(true).unwrap().len(), 3);
+        assert!(matcher.accept_bytes(&b"a".repeat(20_000)));
+        let error = matcher.captures(true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+        assert!(matcher.rollback(1).is_ok() && matcher.captures(false).unwrap().len() > 3);
+    });
 }

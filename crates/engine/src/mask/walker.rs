@@ -1,0 +1,253 @@
+//! Following tokens that leave a terminal.
+//!
+//! Tokens go on at nodes of a trie, in the configuration after the terminal on top of some stack has ended. Nodes are
+//! gathered by stack, so that each stack's configuration is looked up once however many tokens pass it. Where the
+//! stack was cut off, what is left to do is put down as [`Pending`].
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
+
+use super::fan::Fan;
+use super::mask::Mask;
+use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
+use super::walk::{WalkStack, walk_terminal};
+use crate::config::{Holes, SetId};
+use crate::generation::Generation;
+use crate::terminal::TerminalId;
+use crate::vocab::trie::{NodeIndex, Trie};
+
+/// Tokens that ran into a hole.
+#[derive(Clone)]
+pub(crate) enum Pending {
+    /// At these nodes.
+    Nodes { trie: Arc<Trie>, nodes: Box<[NodeIndex]>, hole: u32 },
+    /// At all the places where they leave a table, which was made for the trie.
+    Table { table: Arc<TerminalTable>, trie: Arc<Trie>, hole: u32 },
+}
+
+impl Pending {
+    /// The number of the hole.
+    pub(super) fn hole(&self) -> u32 {
+        match self {
+            Pending::Nodes { hole, .. } | Pending::Table { hole, .. } => *hole,
+        }
+    }
+
+    /// How much there is to follow, roughly in nodes.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Pending::Nodes { nodes, .. } => nodes.len(),
+            Pending::Table { table, .. } => table.exits.len(),
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + if let Pending::Nodes { nodes, .. } = self { size_of_val(&**nodes) } else { 0 }
+    }
+}
+
+/// Follows tokens until all of them have ended, failed, or run into a hole.
+pub(super) struct Walker<'g> {
+    generation: &'g Generation,
+    alive: Vec<u32>,
+    /// The masks whose tokens are alive as well.
+    masks: Vec<&'g Mask>,
+    groups: HashMap<SetId, Group<'g>>,
+    /// The stacks whose groups have nodes to follow.
+    waiting: Vec<SetId>,
+    pending: Vec<Pending>,
+    stack: WalkStack,
+    /// How many walks this one is part of.
+    nesting: u32,
+}
+
+/// Walks nest up to this depth; beyond it they are done in place.
+const MAX_NESTING: u32 = 12;
+
+/// The nodes that go on in one configuration.
+#[derive(Default)]
+struct Group<'g> {
+    nodes: Vec<(&'g Arc<Trie>, NodeIndex)>,
+    /// Those that were noted, so that an ambiguous grammar follows each once.
+    seen: FxHashSet<(u64, NodeIndex)>,
+}
+
+impl<'g> Walker<'g> {
+    pub(super) fn new(generation: &'g Generation) -> Self {
+        Self::nested(generation, 0)
+    }
+
+    /// A walker for a part of a walk.
+    pub(super) fn nested(generation: &'g Generation, nesting: u32) -> Self {
+        Walker {
+            generation,
+            alive: Vec::new(),
+            masks: Vec::new(),
+            groups: HashMap::new(),
+            waiting: Vec::new(),
+            pending: Vec::new(),
+            stack: WalkStack::new(),
+            nesting,
+        }
+    }
+
+    /// The tokens that are alive already.
+    pub(super) fn alive(&mut self) -> &mut Vec<u32> {
+        &mut self.alive
+    }
+
+    /// Takes the tokens that stay in the state of `table`, a table for `trie`, and goes on with those that leave it
+    /// on top of `rest`.
+    pub(super) fn apply(&mut self, table: &'g Arc<TerminalTable>, trie: &'g Arc<Trie>, rest: SetId) {
+        self.masks.push(&table.stay);
+        self.leave(table, trie, rest);
+    }
+
+    fn leave(&mut self, table: &'g Arc<TerminalTable>, trie: &'g Arc<Trie>, rest: SetId) {
+        let exit_trie = table.exit_trie(trie);
+        match &table.exits {
+            Exits::Few(ends) => self.add(exit_trie, ends, rest),
+            Exits::ByByte(exits) => {
+                let (fan, holes) = self.fan(rest);
+                for hole in numbers(holes) {
+                    self.pending.push(Pending::Table { table: Arc::clone(table), trie: Arc::clone(trie), hole });
+                }
+                for exit in exits {
+                    for (next, below) in fan.get(self.generation.terminals(), exit.byte) {
+                        for &node in &exit.large {
+                            self.enter(exit_trie, node, next, below);
+                        }
+                        if let Some(merged) = exit.merged(exit_trie) {
+                            self.enter(merged, Trie::ROOT, next, below);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes on with what ran into a hole, now that `rest` is known to be in it.
+    pub(super) fn resume(&mut self, pending: &'g Pending, rest: SetId) {
+        match pending {
+            Pending::Nodes { trie, nodes, .. } => self.add(trie, nodes, rest),
+            Pending::Table { table, trie, .. } => self.leave(table, trie, rest),
+        }
+    }
+
+    fn add(&mut self, trie: &'g Arc<Trie>, nodes: &[NodeIndex], rest: SetId) {
+        if nodes.is_empty() {
+            return;
+        }
+        let group = self.groups.entry(rest).or_default();
+        let waits = !group.nodes.is_empty();
+        let new = nodes.iter().filter(|&&node| group.seen.insert((trie.number(), node)));
+        group.nodes.extend(new.map(|&node| (trie, node)));
+        if !waits && !group.nodes.is_empty() {
+            self.waiting.push(rest);
+        }
+    }
+
+    /// What may be read once the terminal on top of `rest` has ended, and the holes that then come to light.
+    fn fan(&self, rest: SetId) -> (&'g Fan, Holes) {
+        let generation = self.generation;
+        let after = generation.after(rest);
+        let fan = generation.sets().fan(after, || Fan::new(generation, after));
+        (fan, generation.sets().holes(after))
+    }
+
+    /// At `node`, in `state`: what ends there and what goes on.
+    fn enter(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
+        self.alive.extend_from_slice(trie.tokens_of(node));
+        if trie.is_leaf(node) {
+            return;
+        }
+        if self.generation.terminals().is_nullable(state) {
+            self.add(trie, &[node], below);
+        }
+        self.walk(trie, node, state, below);
+    }
+
+    fn walk(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
+        let terminals = self.generation.terminals();
+        if trie.token_range(node).len() > WORTH_A_TABLE && !terminals.is_cheap(state) {
+            self.walk_large(trie, node, state, below);
+            return;
+        }
+        let mut ends: SmallVec<[NodeIndex; 16]> = SmallVec::new();
+        let alive = &mut self.alive;
+        let mut on_tokens = |_: NodeIndex, tokens: &[u32]| alive.extend_from_slice(tokens);
+        walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |end| ends.push(end));
+        self.add(trie, &ends, below);
+    }
+
+    /// A walk that is worth keeping, for all stacks with the same top.
+    fn walk_large(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
+        let generation = self.generation;
+        let top = if self.nesting < MAX_NESTING { generation.truncate_stack(below, 1) } else { None };
+        let Some(top) = top else {
+            self.apply(generation.table_under(trie, node, state), trie, below);
+            return;
+        };
+        let kept = generation.mask_under(trie, node, state, top.config, self.nesting + 1);
+        self.masks.push(&kept.mask);
+        for pending in &kept.pending {
+            self.resume(pending, top.holes[pending.hole() as usize]);
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(rest) = self.waiting.pop() {
+            let nodes = self.groups.get_mut(&rest).map(|group| std::mem::take(&mut group.nodes)).unwrap_or_default();
+            let (fan, holes) = self.fan(rest);
+            for hole in numbers(holes) {
+                self.put_down(&nodes, hole);
+            }
+            for &(trie, node) in &nodes {
+                if trie.token_range(node).len() > WORTH_A_TABLE {
+                    for &(state, below) in &fan.states {
+                        self.walk(trie, node, state, below);
+                    }
+                    continue;
+                }
+                for child in trie.children(node) {
+                    for (next, below) in fan.get(self.generation.terminals(), trie.byte(child)) {
+                        self.enter(trie, child, next, below);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts down that `nodes` ran into a hole.
+    fn put_down(&mut self, nodes: &[(&'g Arc<Trie>, NodeIndex)], hole: u32) {
+        for group in nodes.chunk_by(|a, b| a.0.number() == b.0.number()) {
+            let nodes = group.iter().map(|&(_, node)| node).collect();
+            self.pending.push(Pending::Nodes { trie: Arc::clone(group[0].0), nodes, hole });
+        }
+    }
+
+    /// Follows everything to its end. The mask of all tokens that are alive, those of `known` included, and what ran
+    /// into holes.
+    pub(super) fn finish(mut self, known: Option<&Mask>) -> (Mask, Box<[Pending]>) {
+        self.run();
+        let Walker { mut alive, masks, pending, generation, .. } = self;
+        let masks = masks.iter().copied().chain(known);
+        let mut bases: Vec<&Arc<[u32]>> = masks.clone().filter_map(Mask::base).collect();
+        bases.sort_by_key(|base| base.as_ptr());
+        bases.dedup_by_key(|base| base.as_ptr());
+        masks.for_each(|mask| alive.extend_from_slice(mask.extra()));
+        (Mask::new(generation.words(), &bases, alive), pending.into())
+    }
+}
+
+/// The numbers of the bits that are set.
+fn numbers(mut holes: Holes) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let number = (holes != 0).then(|| holes.trailing_zeros())?;
+        holes &= holes - 1;
+        Some(number)
+    })
+}

@@ -1,0 +1,112 @@
+//! The first invariant at full scale: with vocabularies of real models, the mask is compared with the acceptance of
+//! every single id.
+//!
+//! Small vocabularies reach neither the slices of plain text, nor merged tries, nor tables of subtrees. These do. The
+//! tokenizers are not part of the project: where they are absent the tests say so and pass. `TOKENSTILE_WALKS` sets
+//! how many walks are made of each grammar, in place of one.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use tokenstile_engine::vocab::tokenizer_json::{self, FileOptions};
+use tokenstile_engine::vocab::{TokenId, Vocab};
+use tokenstile_engine::{Matcher, MatcherOptions};
+use tokenstile_grammar::frontends::ebnf;
+
+use crate::dice::Dice;
+use crate::invariants::{compile, has, mask, parse};
+
+fn load(name: &str) -> Option<Arc<Vocab>> {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/tokenizers")).join(name);
+    let Ok(file) = std::fs::File::open(folder.join("tokenizer.json.gz")) else {
+        println!("skipped: {} is not there", folder.display());
+        return None;
+    };
+    let mut text = String::new();
+    GzDecoder::new(file).read_to_string(&mut text).expect("a gzipped text");
+    Some(tokenizer_json::from_text(&text, FileOptions::default()).expect("a tokenizer"))
+}
+
+fn walks() -> u64 {
+    std::env::var("TOKENSTILE_WALKS").ok().and_then(|count| count.parse().ok()).unwrap_or(1)
+}
+
+const SPACED: &str = "root ::= stmt (\";\" ws stmt)*\nstmt ::= ws name ws (\"=\" | \"+=\" | \"==\") expr
+expr ::= ws (name | [0-9]+ | \"(\" expr ws \")\") (ws [-+*/] expr)?\nname ::= [a-zA-Z_] [a-zA-Z0-9_]*\nws ::= [ \\t\\n]*";
+const AMBIGUOUS: &str = "root ::= root (\" \" | \"\") root | [a-z]+ | [A-Z] [a-z]* | \"(\" root \")\" | [0-9]{1,3}";
+const COUNTED: &str = "root ::= \"[\" (text \", \"){0,40} text \"]\"\ntext ::= \"\\\"\" [^\"]{0,300} \"\\\"\"";
+
+/// Where each walk starts, so that few steps see many kinds of places.
+const STARTS: [(&str, &[&str]); 4] = [
+    ("", &["", "{", "{\"a", "{\"a\": ", "[1", "[-1.5e", "[\"x\\", "[[true, {\"k\": \"", "[1, "]),
+    (SPACED, &["", "x", "x1 ", "x =", "x = (", "x = (y + 2) ", "x = 1; "]),
+    (AMBIGUOUS, &["", "a", "Ab ", "(a b", "12", "(ab)cd"]),
+    (COUNTED, &["[\"", "[\"abc", "[\"\u{65e5}"]),
+];
+
+/// The same, up to some characters before the bound of 300.
+fn near_the_bound() -> Vec<String> {
+    [299, 296, 280, 170, 40].map(|length| format!("[\"a\", \"{}", "x".repeat(length))).into()
+}
+
+fn check(name: &str) {
+    let Some(vocab) = load(name) else { return };
+    for (source, starts) in STARTS {
+        let grammar = if source.is_empty() { ebnf::builtin_json() } else { parse(source) };
+        let compiled = compile(grammar, &vocab, usize::MAX);
+        let mut starts: Vec<String> = starts.iter().map(|&start| start.to_owned()).collect();
+        if source == COUNTED {
+            starts.extend(near_the_bound());
+        }
+        for seed in 0..walks() {
+            for start in &starts {
+                let mut dice = Dice::new(seed);
+                let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
+                assert!(start.is_empty() || matcher.accept_bytes(start.as_bytes()), "{source}: {start}");
+                let mut text = start.clone().into_bytes();
+                for _ in 0..2 {
+                    let row = check_every_id(&mut matcher, &vocab, &text, name);
+                    let choices: Vec<u32> = (0..vocab.len() as u32).filter(|&token| has(&row, token)).collect();
+                    assert!(!choices.is_empty(), "{name}: a dead end after {}", text.escape_ascii());
+                    let token = choices[dice.below(choices.len())];
+                    assert!(matcher.accept_token(token));
+                    text.extend_from_slice(vocab.token_bytes(TokenId(token)));
+                }
+            }
+        }
+    }
+}
+
+fn check_every_id(matcher: &mut Matcher, vocab: &Vocab, text: &[u8], name: &str) -> Vec<u32> {
+    let row = mask(matcher);
+    let wrong: Vec<String> = (0..vocab.len() as u32)
+        .filter(|&token| {
+            let accepted = matcher.accept_token(token);
+            if accepted {
+                matcher.rollback(1).expect("it was one step");
+            }
+            accepted != has(&row, token)
+        })
+        .take(8)
+        .map(|token| format!("{token} {:?}", vocab.token_bytes(TokenId(token)).escape_ascii().to_string()))
+        .collect();
+    assert!(wrong.is_empty(), "{name}, after {}: the mask is wrong about {wrong:?}", text.escape_ascii());
+    row
+}
+
+#[test]
+fn llama3_1() {
+    check("llama3_1");
+}
+
+#[test]
+fn gemma4() {
+    check("gemma4");
+}
+
+#[test]
+fn smollm2() {
+    check("smollm2");
+}
