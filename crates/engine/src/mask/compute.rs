@@ -5,9 +5,8 @@
 //! stack. If there are many of them, the top was too shallow: that is remembered, and a deeper one is tried.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
-use super::mask::Mask;
+use super::mask::{Mask, few, many};
 use super::shared::TableKey;
 use super::table::TerminalTable;
 use super::walker::{Pending, Walker};
@@ -21,7 +20,7 @@ const FIRST_DEPTH: u32 = 1;
 /// The deepest top that is tried before the whole configuration.
 const MAX_DEPTH: u32 = 32;
 /// A top with more places than this to follow is too shallow.
-const MAX_PENDING: usize = 24;
+const MAX_PENDING: usize = 64;
 
 /// A mask, and what is left to follow for each configuration that has it as its top.
 pub(crate) struct KeptMask {
@@ -30,6 +29,11 @@ pub(crate) struct KeptMask {
 }
 
 impl KeptMask {
+    /// How much there is to follow.
+    pub(super) fn pending_weight(&self) -> usize {
+        self.pending.iter().map(Pending::weight).sum()
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         self.mask.memory_bytes() + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
     }
@@ -47,8 +51,7 @@ impl Generation {
 
     #[cold]
     fn find_mask(&self, config: SetId) -> &KeptMask {
-        let hint = self.states(config).map(|state| self.terminals().depth(state).load(Relaxed)).max();
-        let mut depth = hint.unwrap_or(0).max(FIRST_DEPTH);
+        let mut depth = FIRST_DEPTH;
         let whole = || Top { config, holes: smallvec::SmallVec::new() };
         loop {
             let top = if depth > MAX_DEPTH { whole() } else { self.truncate(config, depth).unwrap_or_else(whole) };
@@ -60,7 +63,7 @@ impl Generation {
                 }
                 MaskSlot::Unknown => {
                     let kept = self.compute_mask(top.config);
-                    if kept.pending.iter().map(Pending::weight).sum::<usize>() > MAX_PENDING {
+                    if kept.pending_weight() > MAX_PENDING {
                         self.sets().remember_too_shallow(top.config);
                         depth *= 2;
                         continue;
@@ -68,17 +71,8 @@ impl Generation {
                     self.sets().keep_mask(top.config, kept)
                 }
             };
-            self.states(config).for_each(|state| self.terminals().depth(state).store(depth, Relaxed));
             return self.follow(config, &top, kept);
         }
-    }
-
-    /// The saturated states of the terminals that are being read.
-    fn states(&self, config: SetId) -> impl Iterator<Item = TerminalId> + '_ {
-        self.sets().items(config).iter().filter_map(|(symbol, _)| match symbol.kind() {
-            SymbolKind::Terminal(state) => Some(self.terminals().saturate(state)),
-            _ => None,
-        })
     }
 
     /// The mask of a configuration whose top has the mask `kept`.
@@ -90,7 +84,7 @@ impl Generation {
         for pending in &kept.pending {
             walker.resume(pending, top.holes[pending.hole() as usize]);
         }
-        let (mask, pending) = walker.finish(Some(&kept.mask));
+        let (mask, pending) = walker.finish(Some(&kept.mask), few(self.words()));
         debug_assert!(pending.is_empty(), "a whole configuration has no holes");
         if mask.len() == kept.mask.len() {
             self.sets().remember_mask(config, kept);
@@ -105,14 +99,19 @@ impl Generation {
         for &(symbol, rest) in self.sets().items(config) {
             match symbol.kind() {
                 SymbolKind::Terminal(state) => {
-                    let table = self.table(self.terminals().saturate(state));
-                    walker.apply(table, self.tokens().index().trie(), rest);
+                    let state = self.terminals().saturate(state);
+                    let trie = self.tokens().index().trie();
+                    if self.terminals().is_cheap(state) {
+                        walker.apply(self.table(state), trie, rest);
+                    } else {
+                        walker.walk_large(trie, Trie::ROOT, state, rest);
+                    }
                 }
                 SymbolKind::Token(set) => self.add_token_set(set, walker.alive()),
                 SymbolKind::Frame(..) => {}
             }
         }
-        let (mask, pending) = walker.finish(None);
+        let (mask, pending) = walker.finish(None, few(self.words()));
         KeptMask { mask, pending }
     }
 
@@ -142,7 +141,17 @@ impl Generation {
     }
 
     /// The table of a state for the tokens under a node.
-    pub(super) fn table_under<'g>(
+    pub(super) fn table_for<'g>(
+        &'g self,
+        trie: &'g Arc<Trie>,
+        node: NodeIndex,
+        state: TerminalId,
+    ) -> &'g Arc<TerminalTable> {
+        let all = node == Trie::ROOT && trie.number() == self.tokens().index().trie().number();
+        if all { self.table(state) } else { self.table_under(trie, node, state) }
+    }
+
+    fn table_under<'g>(
         &'g self,
         trie: &'g Trie,
         node: NodeIndex,
@@ -168,8 +177,8 @@ impl Generation {
     ) -> &'g KeptMask {
         self.subtree_masks().get_or_make((trie.number(), node, state, rest), || {
             let mut walker = Walker::nested(self, nesting);
-            walker.apply(self.table_under(trie, node, state), trie, rest);
-            let (mask, pending) = walker.finish(None);
+            walker.apply(self.table_for(trie, node, state), trie, rest);
+            let (mask, pending) = walker.finish(None, many(self.words()));
             let kept = Arc::new(KeptMask { mask, pending });
             self.note_table(kept.memory_bytes());
             kept

@@ -24,12 +24,21 @@ fn has_bit(row: &[u32], token: u32) -> bool {
     row[token as usize / 32] >> (token % 32) & 1 == 1
 }
 
-/// Up to this many tokens are kept as numbers however small the vocabulary is.
-const MANY: usize = 32;
+/// How many tokens a mask that is filled often keeps as numbers: setting more one by one would cost more than copying
+/// a row of their own.
+pub(super) fn few(words: usize) -> usize {
+    words / 32 + 32
+}
+
+/// How many tokens a part of masks keeps as numbers: more would take more memory than a row.
+pub(super) fn many(words: usize) -> usize {
+    words / 2 + 32
+}
 
 impl Mask {
-    /// A mask of `words` words from the rows of bits in `bases` and the single tokens in `extra`.
-    pub(crate) fn new(words: usize, bases: &[&Arc<[u32]>], mut extra: Vec<u32>) -> Self {
+    /// A mask of `words` words from the rows of bits in `bases` and the single tokens in `extra`, of which at most
+    /// `most_extra` are kept as numbers.
+    pub(crate) fn new(words: usize, bases: &[&Arc<[u32]>], mut extra: Vec<u32>, most_extra: usize) -> Self {
         let mut base = match bases {
             [] => None,
             [one] => Some(Arc::clone(one)),
@@ -41,8 +50,7 @@ impl Mask {
                 Some(row.into())
             }
         };
-        // So many that setting them one by one at every fill would cost more than copying a row of their own.
-        if extra.len() > words / 32 + MANY {
+        if extra.len() > most_extra {
             let mut row = base.map_or_else(|| vec![0; words], |base| base.to_vec());
             extra.iter().for_each(|&token| set_bit(&mut row, token));
             base = Some(row.into());
@@ -55,6 +63,19 @@ impl Mask {
         extra.dedup();
         let count = base.iter().flat_map(|base| base.iter()).map(|word| word.count_ones()).sum::<u32>();
         Mask { base, count: count + extra.len() as u32, extra: extra.into() }
+    }
+
+    /// The mask with `tokens` added, of which `most_extra` may be kept as numbers; `None` if they are too many for that.
+    pub(crate) fn with(&self, tokens: &[u32], most_extra: usize) -> Option<Self> {
+        if self.extra.len() + tokens.len() > most_extra {
+            return None;
+        }
+        let mut extra: Vec<u32> = tokens.iter().copied().filter(|&token| !self.contains(token)).collect();
+        extra.extend_from_slice(&self.extra);
+        extra.sort_unstable();
+        extra.dedup();
+        let count = self.count + (extra.len() - self.extra.len()) as u32;
+        Some(Mask { base: self.base.clone(), extra: extra.into(), count })
     }
 
     /// Writes the mask over `row`.

@@ -9,7 +9,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::mask::Mask;
+use super::mask::{Mask, many};
 use super::plain::plain_kinds;
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, TerminalId};
@@ -80,13 +80,14 @@ impl TerminalTable {
         let (stay, exits) = walk(arena, state, trie, Trie::ROOT);
         let words = tokens.len().div_ceil(32);
         let bases: Vec<&Arc<[u32]>> = slice.iter().map(|slice| &slice.mask).collect();
-        TerminalTable { stay: Mask::new(words, &bases, stay), exits, slice }
+        TerminalTable { stay: Mask::new(words, &bases, stay, many(words)), exits, slice }
     }
 
     /// The table of `state` for the tokens under `root`.
     pub(crate) fn build_under(arena: &Arena, state: TerminalId, tokens: &TokenTable, trie: &Trie, root: NodeIndex) -> Self {
         let (stay, exits) = walk(arena, state, trie, root);
-        TerminalTable { stay: Mask::new(tokens.len().div_ceil(32), &[], stay), exits, slice: None }
+        let words = tokens.len().div_ceil(32);
+        TerminalTable { stay: Mask::new(words, &[], stay, many(words)), exits, slice: None }
     }
 
     /// The trie that the exits are in, where `trie` is the one that the table was made for.

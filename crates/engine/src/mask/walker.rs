@@ -64,6 +64,10 @@ pub(super) struct Walker<'g> {
     nesting: u32,
 }
 
+/// A part with more than this to resume is too shallow, up to a depth.
+const MAX_PENDING: usize = 32;
+const MAX_DEPTH: u32 = 8;
+
 /// Walks nest up to this depth; beyond it they are done in place.
 const MAX_NESTING: u32 = 12;
 
@@ -173,8 +177,7 @@ impl<'g> Walker<'g> {
     fn walk(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
         let terminals = self.generation.terminals();
         if trie.token_range(node).len() > WORTH_A_TABLE && !terminals.is_cheap(state) {
-            self.walk_large(trie, node, state, below);
-            return;
+            return self.walk_large(trie, node, state, below);
         }
         let mut ends: SmallVec<[NodeIndex; 16]> = SmallVec::new();
         let alive = &mut self.alive;
@@ -184,18 +187,23 @@ impl<'g> Walker<'g> {
     }
 
     /// A walk that is worth keeping, for all stacks with the same top.
-    fn walk_large(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
+    pub(super) fn walk_large(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
         let generation = self.generation;
-        let top = if self.nesting < MAX_NESTING { generation.truncate_stack(below, 1) } else { None };
-        let Some(top) = top else {
-            self.apply(generation.table_under(trie, node, state), trie, below);
+        let mut depth = 1;
+        while self.nesting < MAX_NESTING {
+            let Some(top) = generation.truncate_stack(below, depth) else { break };
+            let kept = generation.mask_under(trie, node, state, top.config, self.nesting + 1);
+            if kept.pending_weight() > MAX_PENDING && depth < MAX_DEPTH {
+                depth *= 2;
+                continue;
+            }
+            self.masks.push(&kept.mask);
+            for pending in &kept.pending {
+                self.resume(pending, top.holes[pending.hole() as usize]);
+            }
             return;
-        };
-        let kept = generation.mask_under(trie, node, state, top.config, self.nesting + 1);
-        self.masks.push(&kept.mask);
-        for pending in &kept.pending {
-            self.resume(pending, top.holes[pending.hole() as usize]);
         }
+        self.apply(generation.table_for(trie, node, state), trie, below);
     }
 
     fn run(&mut self) {
@@ -231,15 +239,21 @@ impl<'g> Walker<'g> {
 
     /// Follows everything to its end. The mask of all tokens that are alive, those of `known` included, and what ran
     /// into holes.
-    pub(super) fn finish(mut self, known: Option<&Mask>) -> (Mask, Box<[Pending]>) {
+    pub(super) fn finish(mut self, known: Option<&Mask>, most_extra: usize) -> (Mask, Box<[Pending]>) {
         self.run();
         let Walker { mut alive, masks, pending, generation, .. } = self;
+        if let Some(known) = known.filter(|_| masks.iter().all(|mask| mask.base().is_none())) {
+            masks.iter().for_each(|mask| alive.extend_from_slice(mask.extra()));
+            if let Some(mask) = known.with(&alive, most_extra) {
+                return (mask, pending.into());
+            }
+        }
         let masks = masks.iter().copied().chain(known);
         let mut bases: Vec<&Arc<[u32]>> = masks.clone().filter_map(Mask::base).collect();
         bases.sort_by_key(|base| base.as_ptr());
         bases.dedup_by_key(|base| base.as_ptr());
         masks.for_each(|mask| alive.extend_from_slice(mask.extra()));
-        (Mask::new(generation.words(), &bases, alive), pending.into())
+        (Mask::new(generation.words(), &bases, alive, most_extra), pending.into())
     }
 }
 

@@ -1,6 +1,6 @@
 //! The terms and the constructors that keep them small.
 
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
@@ -57,8 +57,6 @@ pub(super) struct Entry {
     pub(super) saturated: OnceLock<TerminalId>,
     pub(super) fingerprint: OnceLock<u128>,
     pub(super) table: OnceLock<Arc<TerminalTable>>,
-    /// How deep a stack the last mask of this state needed.
-    pub(super) depth: AtomicU32,
 }
 
 /// A literal, hashed once however many offsets of it are visited.
@@ -115,11 +113,6 @@ impl Arena {
         self.entry(id).nullable
     }
 
-    /// How deep a stack the last mask of this state needed: a guess at what the next one will need.
-    pub(crate) fn depth(&self, id: TerminalId) -> &AtomicU32 {
-        &self.entry(id).depth
-    }
-
     /// Where a state's token table is kept once it is known.
     pub(crate) fn table_slot(&self, id: TerminalId) -> &OnceLock<Arc<TerminalTable>> {
         &self.entry(id).table
@@ -139,9 +132,9 @@ impl Arena {
         self.entries.len()
     }
 
-    /// Whether a state has so few ways on that its token table is quicker made than found.
+    /// Whether only one byte can follow, so that a token table is quicker made than found.
     pub(crate) fn is_cheap(&self, id: TerminalId) -> bool {
-        self.row(id).iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum::<usize>() <= 4
+        matches!(**self.row(id), [(low, high, next)] if low == high && next != id)
     }
 
     /// The memory that the terms take, roughly.
@@ -195,7 +188,6 @@ impl Arena {
                 saturated: OnceLock::new(),
                 fingerprint: OnceLock::new(),
                 table: OnceLock::new(),
-                depth: AtomicU32::new(1),
             },
         );
         if is_new {

@@ -63,7 +63,8 @@ impl Arena {
         }
         items.sort_by_key(|&id| bytes(id).map(|bytes| bytes[0]));
         let mut joined = Vec::new();
-        for group in items.chunk_by(|&a, &b| bytes(a).map(|bytes| bytes[0]) == bytes(b).map(|bytes| bytes[0])) {
+        for group in items.chunk_by(|&a, &b| bytes(a).map(|bytes| bytes[0]) == bytes(b).map(|bytes| bytes[0]))
+        {
             let literals: Vec<&[u8]> = group.iter().filter_map(|&id| bytes(id)).collect();
             match literals.split_first() {
                 Some((first, others)) if group.len() >= MANY => {

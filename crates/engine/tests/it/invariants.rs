@@ -20,7 +20,8 @@ pub(crate) fn parse(source: &str) -> Grammar {
 
 pub(crate) fn compile(grammar: Grammar, vocab: &Arc<Vocab>, cache_bytes: usize) -> Arc<CompiledGrammar> {
     let limits = EngineLimits { cache_bytes };
-    CompiledGrammar::new(grammar, Arc::clone(vocab), limits, &Budget::default()).expect("a grammar that compiles")
+    CompiledGrammar::new(grammar, Arc::clone(vocab), limits, &Budget::default())
+        .expect("a grammar that compiles")
 }
 
 const NEVER_EVICT: usize = usize::MAX;
@@ -62,8 +63,12 @@ fn check_walks(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions, contex
         let mut matcher = Matcher::new(Arc::clone(compiled), options.clone());
         for step in 0..12 {
             let row = check_every_token(&mut matcher, &format!("{context}, seed {seed}, step {step}"));
-            let choices: Vec<u32> = (0..matcher.vocab_size() as u32).filter(|&token| has(&row, token)).collect();
-            assert!(matcher.is_stopped() || matcher.is_completed() || !choices.is_empty(), "{context}: a dead end");
+            let choices: Vec<u32> =
+                (0..matcher.vocab_size() as u32).filter(|&token| has(&row, token)).collect();
+            assert!(
+                matcher.is_stopped() || matcher.is_completed() || !choices.is_empty(),
+                "{context}: a dead end"
+            );
             let Some(&token) = choices.get(dice.below(choices.len())) else { break };
             assert!(matcher.accept_token(token));
         }
@@ -73,14 +78,15 @@ fn check_walks(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions, contex
 /// Tokens with stop tokens of every kind: 3 and 4 have bytes, 5 has none. 6 and 7 are duplicates, 8 is special, the
 /// last ids are padding.
 fn odd_vocabulary() -> Arc<Vocab> {
-    let tokens = ["a", "b", "ab", "</s>", "b</s>", "", "a", "ab", "", "<", "/s>", "ba", "x", "abab", "\u{e9}", "]"];
+    let tokens =
+        ["a", "b", "ab", "</s>", "b</s>", "", "a", "ab", "", "<", "/s>", "ba", "x", "abab", "\u{e9}", "]"];
     let stop_token_ids = Some(vec![TokenId(3), TokenId(4), TokenId(5)]);
     let options = VocabOptions { stop_token_ids, vocab_size: Some(45), ..VocabOptions::default() };
     Vocab::new(tokens.map(str::as_bytes), options).expect("a small vocabulary")
 }
 
-/// Seen to fail: without the look at stop tokens in `fill_mask`; with `next_by_stop_token` that takes the bytes of a
-/// stop token anywhere; without the check of ids beyond the vocabulary; with repeated or unknown stop tokens kept.
+/// Seen to fail: without the look at stop tokens in `fill_mask`; without the check of ids beyond the vocabulary; with
+/// repeated or unknown stop tokens kept.
 #[test]
 fn masks_say_what_is_accepted() {
     let vocab = odd_vocabulary();
@@ -96,14 +102,18 @@ fn masks_say_what_is_accepted() {
         "root ::= TokenTagDispatch((2, tag), (7, tag), excludes=(1))\ntag ::= \"a\" Token(3)",
         "root ::= .*",
     ];
-    let stop_tokens = [None, Some(vec![0]), Some(vec![]), Some(vec![3, 3, 5, 999, u32::MAX]), Some(vec![44, 8, 2])];
+    let stop_tokens =
+        [None, Some(vec![0]), Some(vec![]), Some(vec![3, 3, 5, 999, u32::MAX]), Some(vec![44, 8, 2])];
     for source in sources {
         for cache_bytes in [1, NEVER_EVICT] {
             let compiled = compile(parse(source), &vocab, cache_bytes);
             for stop_tokens in &stop_tokens {
                 for terminate_without_stop_token in [false, true] {
-                    let options =
-                        MatcherOptions { stop_tokens: stop_tokens.clone(), terminate_without_stop_token, ..MatcherOptions::default() };
+                    let options = MatcherOptions {
+                        stop_tokens: stop_tokens.clone(),
+                        terminate_without_stop_token,
+                        ..MatcherOptions::default()
+                    };
                     check_walks(&compiled, &options, &format!("{source} {options:?} {cache_bytes}"));
                 }
             }
@@ -111,7 +121,7 @@ fn masks_say_what_is_accepted() {
     }
 }
 
-/// Seen to fail: without the trimming of what is unproductive, before or after the conjunctions are determinised.
+/// Seen to fail: without the trimming of what is unproductive.
 #[test]
 fn every_prefix_can_be_completed() {
     let vocabulary = Vocabulary::bytes();
@@ -146,7 +156,7 @@ fn every_prefix_can_be_completed() {
     }
 }
 
-/// Seen to fail: with classes that are not split into the ranges of well-formed UTF-8.
+/// Seen to fail: with classes whose second byte may be any continuation.
 #[test]
 fn output_is_utf8_at_every_token() {
     let mut dice = Dice::new(8);
@@ -155,8 +165,20 @@ fn output_is_utf8_at_every_token() {
     tokens.pop();
     tokens.extend((0x80..=0xFF).map(|byte| vec![byte]));
     let wrong: [&[u8]; 14] = [
-        b"\xed\xa0", b"\xed\xa0\x80", b"\xed\xbf\xbf", b"\xc0\x80", b"\xc1\xbf", b"\xe0\x80", b"\xe0\x9f\xbf", b"\xf0\x80",
-        b"\xf0\x8f\xbf\xbf", b"\xf4\x90", b"\xf4\x90\x80\x80", b"\xf5\x80", b"\x80", b"a\xc3a",
+        b"\xed\xa0",
+        b"\xed\xa0\x80",
+        b"\xed\xbf\xbf",
+        b"\xc0\x80",
+        b"\xc1\xbf",
+        b"\xe0\x80",
+        b"\xe0\x9f\xbf",
+        b"\xf0\x80",
+        b"\xf0\x8f\xbf\xbf",
+        b"\xf4\x90",
+        b"\xf4\x90\x80\x80",
+        b"\xf5\x80",
+        b"\x80",
+        b"a\xc3a",
     ];
     tokens.extend(wrong.map(<[u8]>::to_vec));
     let vocabulary = Vocabulary::new("broken UTF-8", tokens);
@@ -170,7 +192,10 @@ fn output_is_utf8_at_every_token() {
     ] {
         let compiled = compile(parse(source), &vocabulary.vocab, NEVER_EVICT);
         for bytes in wrong {
-            assert!(!Matcher::new(Arc::clone(&compiled), MatcherOptions::default()).accept_bytes(bytes), "{source}: {bytes:x?}");
+            assert!(
+                !Matcher::new(Arc::clone(&compiled), MatcherOptions::default()).accept_bytes(bytes),
+                "{source}: {bytes:x?}"
+            );
         }
         for seed in 0..20 {
             let mut dice = Dice::new(seed);
@@ -212,7 +237,10 @@ fn a_refusal_changes_nothing() {
             }
             assert_eq!(matcher.history_len(), before.history_len());
             assert_eq!(mask(&mut matcher), row);
-            assert_eq!((matcher.is_completed(), matcher.is_terminated()), (before.is_completed(), before.is_terminated()));
+            assert_eq!(
+                (matcher.is_completed(), matcher.is_terminated()),
+                (before.is_completed(), before.is_terminated())
+            );
             if cache_bytes == NEVER_EVICT {
                 assert!(matcher.is_at_same_place(&before));
             }
@@ -223,19 +251,25 @@ fn a_refusal_changes_nothing() {
 }
 
 /// Random damage to sources that are well formed; then random ids and bytes to what still compiles.
+///
+/// Seen to fail: without the check of ids beyond the vocabulary.
 #[test]
 fn nothing_panics() {
-    let sources: Vec<String> = Case::load_all().into_iter().filter_map(|case| case.ebnf.or(case.gbnf)).collect();
+    let sources: Vec<String> =
+        Case::load_all().into_iter().filter_map(|case| case.ebnf.or(case.gbnf)).collect();
     let vocabulary = Vocabulary::merged(&[b"ab<tag>{1: \"c\"}".to_vec()], &mut Dice::new(4));
     let mut dice = Dice::new(77);
     let mut compiled_count = 0;
     for _ in 0..4_000 {
         let mut source: Vec<char> = sources[dice.below(sources.len())].chars().collect();
-        for _ in 0..1 + dice.below(3) {
+        for _ in 0..=dice.below(3) {
             let at = dice.below(source.len().max(1));
             match dice.below(4) {
                 0 if !source.is_empty() => drop(source.remove(at.min(source.len() - 1))),
-                1 => source.insert(at.min(source.len()), ['"', '(', '[', '~', '&', '{', '|', '\u{e9}', '*'][dice.below(9)]),
+                1 => source.insert(
+                    at.min(source.len()),
+                    ['"', '(', '[', '~', '&', '{', '|', '\u{e9}', '*'][dice.below(9)],
+                ),
                 2 => {
                     let other = &sources[dice.below(sources.len())];
                     source.extend(other.chars().skip(dice.below(other.len().max(1))));
@@ -248,7 +282,10 @@ fn nothing_panics() {
         let budget = Budget::new(limits.clone(), tokenstile_grammar::CancelFlag::default());
         let Ok(grammar) = ebnf::parse(&source, "root", &limits, &budget) else { continue };
         let engine = EngineLimits { cache_bytes: [1, 4 << 10, NEVER_EVICT][dice.below(3)] };
-        let Ok(compiled) = CompiledGrammar::new(grammar, Arc::clone(&vocabulary.vocab), engine, &budget) else { continue };
+        let Ok(compiled) = CompiledGrammar::new(grammar, Arc::clone(&vocabulary.vocab), engine, &budget)
+        else {
+            continue;
+        };
         compiled_count += 1;
         let mut matcher = Matcher::new(compiled, MatcherOptions::default());
         for _ in 0..20 {
@@ -265,7 +302,7 @@ fn nothing_panics() {
 /// The oracle is asked at every step of every walk in [`crate::data`] and [`crate::random`]; here, of what they do not
 /// have: counts far from and near their bounds, with tokens that are longer than what is left.
 ///
-/// Seen to fail: with bounds that saturate one count too early.
+/// Seen to fail: with bounds that saturate three counts too early.
 #[test]
 fn counts_near_their_bounds_agree_with_the_oracle() {
     let long: Vec<Vec<u8>> = (1..40).map(|length| b"a".repeat(length)).collect();
@@ -276,8 +313,12 @@ fn counts_near_their_bounds_agree_with_the_oracle() {
         "root ::= x{30,64} \"!\"\nx ::= \"a\" | \"(\" x \")\"",
         "root ::= (x{0,30} \"a\"){2,3}\nx ::= \"aa\" | \"(\" x \")\"",
     ] {
-        let tokens = long.iter().cloned().chain(["\"", "a\"", "!", "a!", "(", ")", "(a)", "b"].map(|text| text.as_bytes().to_vec()));
-        let twins = Twins::new(&parse(source), Vocabulary::new("lengths", tokens.collect())).unwrap().unwrap();
+        let tokens = long
+            .iter()
+            .cloned()
+            .chain(["\"", "a\"", "!", "a!", "(", ")", "(a)", "b"].map(|text| text.as_bytes().to_vec()));
+        let twins =
+            Twins::new(&parse(source), Vocabulary::new("lengths", tokens.collect())).unwrap().unwrap();
         for seed in 0..5 {
             let mut dice = Dice::new(seed);
             let mut walk = Walk::new(&twins).unwrap();
@@ -295,11 +336,12 @@ fn walk(compiled: &Arc<CompiledGrammar>, seed: u64, steps: usize) -> Vec<(Vec<u3
     let mut dice = Dice::new(seed);
     let mut matcher = Matcher::new(Arc::clone(compiled), MatcherOptions::default());
     let mut forks = Vec::new();
-    let mut seen = Vec::new();
+    let mut views = Vec::new();
     for _ in 0..steps {
         let row = mask(&mut matcher);
-        let choices: Vec<u32> = (0..matcher.vocab_size() as u32 - 1).filter(|&token| has(&row, token)).collect();
-        seen.push((row, matcher.is_completed(), matcher.jump_forward()));
+        let choices: Vec<u32> =
+            (0..matcher.vocab_size() as u32 - 1).filter(|&token| has(&row, token)).collect();
+        views.push((row, matcher.is_completed(), matcher.jump_forward()));
         match choices.get(dice.below(choices.len())) {
             Some(&token) => assert!(matcher.accept_token(token)),
             None => matcher.reset(),
@@ -314,7 +356,7 @@ fn walk(compiled: &Arc<CompiledGrammar>, seed: u64, steps: usize) -> Vec<(Vec<u3
             _ => {}
         }
     }
-    seen
+    views
 }
 
 /// Seen to fail: with a carrier that forgets the counts of frames; with a history of which only the last is carried.
@@ -341,7 +383,11 @@ fn dropping_the_tables_changes_no_mask() {
                     let (evicting, expected) = (&evicting, &expected);
                     scope.spawn(move || {
                         for seed in [thread, 7 - thread] {
-                            assert_eq!(walk(evicting, seed, 120), expected[seed as usize], "{cache_bytes}, seed {seed}");
+                            assert_eq!(
+                                walk(evicting, seed, 120),
+                                expected[seed as usize],
+                                "{cache_bytes}, seed {seed}"
+                            );
                         }
                     });
                 }
@@ -370,14 +416,24 @@ fn matchers_outlive_what_they_came_from() {
 
 /// Token tables are shared between grammars by the language of a terminal's state: whoever made a table, it is right.
 ///
-/// Seen to fail: with fingerprints that leave out the counts, and with such that leave out the offset in a literal.
+/// Seen to fail: with fingerprints that leave out the greatest count, and with such that leave out the place in a
+/// literal.
 #[test]
 fn grammars_share_tables_whichever_came_first() {
     let bodies = [
-        "[^\"\\\\]*", "[^\"\\\\]{0,20}", "[^\"\\\\]{0,21}", "[^\"]*", "[^\"\\\\]+", "([^\"\\\\] | \"\\\\\" [\"n])*", "[a-z0-9 ]{3,}",
+        "[^\"\\\\]*",
+        "[^\"\\\\]{0,20}",
+        "[^\"\\\\]{0,21}",
+        "[^\"]*",
+        "[^\"\\\\]+",
+        "([^\"\\\\] | \"\\\\\" [\"n])*",
+        "[a-z0-9 ]{3,}",
         "(\"abc\" | [^\"\\\\]{5})*",
+        "[^\"\\\\]{0,3}",
+        "[^\"\\\\]{0,4}",
+        "(\"ab1\" | [a-t]* \"2\")*",
     ];
-    let texts = ["{\"abc\": [1, 2], \"b\": \"a b c\"}", "abcabc", "\\\"\\n"];
+    let texts = ["{\"abc\": [1, 2], \"b\": \"a b c\"}", "abcabc", "\\\"\\n", "ab1ab2b1ab1"];
     let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
     for first in 0..bodies.len() {
         // A vocabulary of its own for each round, so that no table is there before.
@@ -386,14 +442,24 @@ fn grammars_share_tables_whichever_came_first() {
         let vocabulary = Vocabulary::new("round", tokens);
         for at in 0..bodies.len() {
             let body = bodies[(first + at) % bodies.len()];
-            for source in [format!("root ::= \"\\\"\" {body} \"\\\"\""), format!("root ::= (\"\\\"\" {body} \"\\\" \")* \"b\"")] {
+            for source in [
+                format!("root ::= \"\\\"\" {body} \"\\\"\""),
+                format!("root ::= (\"\\\"\" {body} \"\\\" \")* \"b\""),
+            ] {
                 let compiled = compile(parse(&source), &vocabulary.vocab, NEVER_EVICT);
+                for prefix in ["\"a", "\"ab", "\"abc", "\"ab2a"] {
+                    let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
+                    if matcher.accept_bytes(prefix.as_bytes()) {
+                        check_every_token(&mut matcher, &source);
+                    }
+                }
                 for seed in 0..2 {
                     let mut dice = Dice::new(seed);
                     let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
                     for _ in 0..6 {
                         let row = check_every_token(&mut matcher, &source);
-                        let choices: Vec<u32> = (0..vocabulary.stop).filter(|&token| has(&row, token)).collect();
+                        let choices: Vec<u32> =
+                            (0..vocabulary.stop).filter(|&token| has(&row, token)).collect();
                         let Some(&token) = choices.get(dice.below(choices.len())) else { break };
                         assert!(matcher.accept_token(token));
                     }

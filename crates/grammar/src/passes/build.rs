@@ -5,8 +5,8 @@
 //! its parts are to join, and they are done later, in any order.
 
 use super::analysis::nullable;
-use super::trim::reachable_rules;
 use super::shape::{Shape, is_wide_terminal, shapes};
+use super::trim::reachable_rules;
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, ExprId, Grammar, TokenSet};
 use crate::limits::Budget;
@@ -201,7 +201,8 @@ impl Work<'_> {
                 stack.extend(expr.children().iter().map(|&child| (child, false)));
                 continue;
             }
-            let children: Vec<ExprId> = expr.children().iter().filter_map(|c| self.copied[c.index()]).collect();
+            let children: Vec<ExprId> =
+                expr.children().iter().filter_map(|c| self.copied[c.index()]).collect();
             let copy = match expr {
                 Expr::Seq(_) => self.terminals.seq(children),
                 Expr::Alt(_) => self.terminals.alt(children),
@@ -274,14 +275,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn repeat(
-        &mut self,
-        body: ExprId,
-        min: u32,
-        max: Option<u32>,
-        from: NodeId,
-        to: NodeId,
-    ) -> Result<()> {
+    fn repeat(&mut self, body: ExprId, min: u32, max: Option<u32>, from: NodeId, to: NodeId) -> Result<()> {
         let nullable = self.nullable[body.index()];
         let min = if nullable { 0 } else { min };
         match (min, max) {

@@ -127,7 +127,9 @@ impl Facts {
             Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
                 Fact { regular: false, size: 1, depth: 1 }
             }
-            Expr::Rule(rule) => self.rules[rule.index()].unwrap_or(Fact { regular: false, size: 1, depth: 1 }),
+            Expr::Rule(rule) => {
+                self.rules[rule.index()].unwrap_or(Fact { regular: false, size: 1, depth: 1 })
+            }
             Expr::Bytes(bytes) => Fact { regular: true, size: 1 + bytes.len() as u64 / 8, depth: 1 },
             _ => {
                 let mut all = Fact { regular: true, size: 1, depth: 1 };

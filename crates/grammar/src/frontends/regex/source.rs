@@ -41,7 +41,9 @@ mod tests {
     #[test]
     fn macros_are_read_back() {
         // The control character is followed by what would be more hexadecimal digits of it.
-        for pattern in ["(?=.)\x01ab\"\\\\\n\t\u{7f}0\u{e9}\u{200b}f", "(?=\x00)[\x001]+", "(?!x)[a\u{feff}]0"] {
+        for pattern in
+            ["(?=.)\x01ab\"\\\\\n\t\u{7f}0\u{e9}\u{200b}f", "(?=\x00)[\x001]+", "(?!x)[a\u{feff}]0"]
+        {
             let (limits, budget) = (Limits::default(), Budget::default());
             let grammar = to_grammar(pattern, &Syntax::whole(), &limits, &budget).unwrap();
             let text = grammar.to_string();
