@@ -133,7 +133,9 @@ def feed(engine: Engine, compiled: Any, texts: list[list[int]], times: Times) ->
         else:
             fill(mask)
             times.wrong += not int(bits[engine.stop // 32]) >> (engine.stop % 32) & 1
-    assert engine.module.__name__ != "tokenstile" or not times.wrong, "a token of a text was masked or refused"
+    assert engine.module.__name__ != "tokenstile" or not times.wrong, (
+        "a token of a text was masked or refused"
+    )
 
 
 def first_mask(engine: Engine, workload: Workload) -> tuple[Any, float]:
@@ -277,7 +279,9 @@ def in_a_process(name: str, workload: Workload, folder: Path | None) -> dict[str
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tokenizer", type=Path, help="a folder with tokenizer.json")
     parser.add_argument("--only", help="one workload")
     parser.add_argument("--markdown", type=Path, help="also write the table to this file")
@@ -292,7 +296,9 @@ def main() -> None:
     engines = ["tokenstile"]
     if not options.no_peer and importlib.util.find_spec("xgrammar"):
         engines.append("xgrammar")
-    print(f"tokenizer {tokenizer.name}, {tokenizer.vocab_size} logits; microseconds; engines: {', '.join(engines)}")
+    print(
+        f"tokenizer {tokenizer.name}, {tokenizer.vocab_size} logits; microseconds; engines: {', '.join(engines)}"
+    )
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for workload in chosen:
         rows[workload.name] = {name: in_a_process(name, workload, options.tokenizer) for name in engines}

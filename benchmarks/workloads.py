@@ -10,12 +10,71 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GRAMMARS = Path(__file__).parent / "grammars"
-WORDS = (
-    "order customer invoice total price name address city country status created updated count value item "
-    "product quantity discount shipping payment account balance limit offset result error message level index "
-    "width height depth color size weight length node parent child left right first last next previous buffer "
-    "cache token vocab grammar matcher config state stack frame mask table row column key query user group"
-).split()
+WORDS = [
+    "order",
+    "customer",
+    "invoice",
+    "total",
+    "price",
+    "name",
+    "address",
+    "city",
+    "country",
+    "status",
+    "created",
+    "updated",
+    "count",
+    "value",
+    "item",
+    "product",
+    "quantity",
+    "discount",
+    "shipping",
+    "payment",
+    "account",
+    "balance",
+    "limit",
+    "offset",
+    "result",
+    "error",
+    "message",
+    "level",
+    "index",
+    "width",
+    "height",
+    "depth",
+    "color",
+    "size",
+    "weight",
+    "length",
+    "node",
+    "parent",
+    "child",
+    "left",
+    "right",
+    "first",
+    "last",
+    "next",
+    "previous",
+    "buffer",
+    "cache",
+    "token",
+    "vocab",
+    "grammar",
+    "matcher",
+    "config",
+    "state",
+    "stack",
+    "frame",
+    "mask",
+    "table",
+    "row",
+    "column",
+    "key",
+    "query",
+    "user",
+    "group",
+]
 PHRASES = (
     "The quick brown fox jumps over the lazy dog",
     "Größe und Gewicht der Lieferung",
@@ -89,7 +148,9 @@ def sql_condition(rng: random.Random, depth: int = 2) -> str:
         return f"({joined})" if rng.random() < 0.3 else joined
     if rng.random() < 0.2:
         return f"{sql_name(rng)} IS {rng.choice(['', 'NOT '])}NULL"
-    return f"{sql_expression(rng, 1)} {rng.choice(['=', '<', '>', '<=', '<>', 'LIKE'])} {sql_expression(rng, 1)}"
+    return (
+        f"{sql_expression(rng, 1)} {rng.choice(['=', '<', '>', '<=', '<>', 'LIKE'])} {sql_expression(rng, 1)}"
+    )
 
 
 def sql_select(rng: random.Random, depth: int) -> str:
@@ -136,7 +197,8 @@ def c_expression(rng: random.Random, depth: int = 3) -> str:
         return f"{c_name(rng)}({arguments})"
     if kind == 7:
         return f"({c_expression(rng, depth - 1)})"
-    return rng.choice([f"{c_name(rng)}[{c_expression(rng, depth - 1)}]", f"{c_name(rng)}->{c_name(rng)}", '"%d items\\n"'])
+    indexed = f"{c_name(rng)}[{c_expression(rng, depth - 1)}]"
+    return rng.choice([indexed, f"{c_name(rng)}->{c_name(rng)}", '"%d items\\n"'])
 
 
 def c_block(rng: random.Random, depth: int, indent: str) -> str:
@@ -189,7 +251,10 @@ def texts(make: Callable[[random.Random], str], count: int) -> tuple[str, ...]:
 
 def workloads() -> list[Workload]:
     """All of them, with enough text for ten thousand masks or so each."""
-    read = lambda name: (GRAMMARS / f"{name}.ebnf").read_text(encoding="utf-8")  # noqa: E731
+
+    def read(name: str) -> str:
+        return (GRAMMARS / f"{name}.ebnf").read_text(encoding="utf-8")
+
     return [
         Workload("json", None, texts(json_text, 80)),
         Workload("sql", read("sql"), texts(sql_text, 150)),

@@ -48,7 +48,12 @@ pub struct Stats {
 
 impl CompiledGrammar {
     /// Compiles `grammar` for `vocab`.
-    pub fn new(grammar: Grammar, vocab: Arc<Vocab>, limits: EngineLimits, budget: &Budget) -> Result<Arc<Self>> {
+    pub fn new(
+        grammar: Grammar,
+        vocab: Arc<Vocab>,
+        limits: EngineLimits,
+        budget: &Budget,
+    ) -> Result<Arc<Self>> {
         let machine = Arc::new(passes::compile(&grammar, budget)?);
         check_tokens(&machine, &vocab)?;
         let generation = Generation::new(Arc::clone(&machine), Arc::clone(vocab.table()));

@@ -100,7 +100,7 @@ impl Generation {
         let slot = &self.entry_states[expr.index()];
         match slot.load(Ordering::Acquire) {
             0 => {
-                let state = self.terminals.from_expr(&self.machine, expr);
+                let state = self.terminals.intern_expr(&self.machine, expr);
                 slot.store(state.0, Ordering::Release);
                 state
             }
@@ -125,7 +125,9 @@ impl Generation {
 
     /// The memory that it takes, roughly, without the token tables, which others may hold as well.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let tables = self.subtree_tables.memory_bytes() + self.subtree_masks.memory_bytes() + self.entry_states.len() * 4;
+        let tables = self.subtree_tables.memory_bytes()
+            + self.subtree_masks.memory_bytes()
+            + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.terminals.memory_bytes() + tables
     }
 

@@ -123,7 +123,11 @@ mod tests {
             for keep in 1..=len {
                 let mut history = filled(len);
                 history.truncate(keep as usize);
-                assert_eq!((history.len(), history.last()), (keep as usize, step(keep - 1)), "{len} to {keep}");
+                assert_eq!(
+                    (history.len(), history.last()),
+                    (keep as usize, step(keep - 1)),
+                    "{len} to {keep}"
+                );
                 history.push(step(9_999));
                 assert_eq!((history.len(), history.last()), (keep as usize + 1, step(9_999)));
             }

@@ -64,7 +64,8 @@ const STEPS_A_LOOK: usize = 64;
 fn check_captures(state: &OracleState<'_>, budget: &Budget) -> Result<()> {
     if state.item_count() > MAX_CHART_ITEMS {
         let message = format!("the captures of this text take more than {MAX_CHART_ITEMS} chart items");
-        let help = "the grammar is ambiguous or recurses on the right in a captured rule, or the text is very long";
+        let help =
+            "the grammar is ambiguous or recurses on the right in a captured rule, or the text is very long";
         return Err(Error::new(ErrorKind::Limit, message).with_help(help));
     }
     budget.check()
@@ -176,7 +177,7 @@ impl Matcher {
         if generation.sets().ends(config) && !self.terminate_without_stop_token {
             return Some(Step { config, stopped: true });
         }
-        let as_token = generation.step_token_edges(config, TokenId(token));
+        let as_token = generation.step_token_edges(config, TokenId(token), |set| !set.negated);
         if as_token != SetId::DEAD {
             return Some(Step { config: as_token, stopped: generation.sets().ends(as_token) });
         }
@@ -330,13 +331,20 @@ impl Matcher {
             return Ok(Vec::new());
         }
         // The grammar was within its limits when it was compiled, whatever they were.
-        let limits = Limits { max_rules: usize::MAX, max_exprs: usize::MAX, max_states: usize::MAX, ..Limits::default() };
+        let limits = Limits {
+            max_rules: usize::MAX,
+            max_exprs: usize::MAX,
+            max_states: usize::MAX,
+            ..Limits::default()
+        };
         let budget = Budget::new(limits, CancelFlag::default());
         let oracle = Oracle::with_budget(self.compiled.grammar(), &budget)?;
         let mut state = oracle.start();
         for (at, piece) in self.pieces.iter().enumerate() {
             match piece {
-                Piece::Token(token) => state.advance_token(self.compiled.vocab().token_bytes(*token), token.0),
+                Piece::Token(token) => {
+                    state.advance_token(self.compiled.vocab().token_bytes(*token), token.0);
+                }
                 Piece::Bytes(bytes) => {
                     for part in bytes.chunks(STEPS_A_LOOK) {
                         state.advance_bytes(part);
@@ -351,7 +359,9 @@ impl Matcher {
         }
         let captures = if settled { state.captures_within(&budget)? } else { state.all_captures() };
         let captures = captures.iter();
-        Ok(captures.map(|capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec())).collect())
+        Ok(captures
+            .map(|capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec()))
+            .collect())
     }
 
     /// Moves to newer tables if those in use are full or were replaced.
@@ -395,7 +405,9 @@ impl Generation {
             match **self.terminals().row(state) {
                 // It has ended, and only the items that come after it count.
                 [] => {}
-                [(low, high, _)] if low == high && forced.is_none_or(|byte| byte == low) => forced = Some(low),
+                [(low, high, _)] if low == high && forced.is_none_or(|byte| byte == low) => {
+                    forced = Some(low);
+                }
                 _ => return None,
             }
         }
@@ -403,6 +415,9 @@ impl Generation {
     }
 
     fn temperature(&self, config: SetId) -> Option<f32> {
+        if !self.machine().has_temperatures {
+            return None;
+        }
         let mut highest: Option<f32> = None;
         let mut seen = hashbrown::HashSet::new();
         let mut stack = vec![config];

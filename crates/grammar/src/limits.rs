@@ -129,7 +129,11 @@ impl Budget {
     /// Fails unless `source` is within the limit on text.
     pub fn check_source(&self, source: &str) -> Result<()> {
         if source.len() > self.limits.max_source_bytes {
-            return Err(Error::limit("the size of the text in bytes", self.limits.max_source_bytes, "max_source_bytes"));
+            return Err(Error::limit(
+                "the size of the text in bytes",
+                self.limits.max_source_bytes,
+                "max_source_bytes",
+            ));
         }
         Ok(())
     }

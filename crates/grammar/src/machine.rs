@@ -134,6 +134,8 @@ pub struct Machine {
     pub root: MachineRuleId,
     /// Whether the empty string is in the language.
     pub accepts_empty: bool,
+    /// Whether any rule gives a temperature.
+    pub has_temperatures: bool,
 }
 
 impl Machine {

@@ -82,7 +82,8 @@ impl<'g> Closer<'g> {
     /// The closed configuration.
     pub(super) fn finish(mut self) -> SetId {
         // Frames on the same stack go on together, so that what several of them jump to is looked at once.
-        let mut frames: Vec<_> = std::mem::take(&mut self.frames).into_iter().map(|(frame, rest)| (rest, frame)).collect();
+        let mut frames: Vec<_> =
+            std::mem::take(&mut self.frames).into_iter().map(|(frame, rest)| (rest, frame)).collect();
         frames.sort_unstable();
         for group in frames.chunk_by(|a, b| a.0 == b.0) {
             self.go_on(group.iter().map(|&(_, frame)| frame), group[0].0);
@@ -170,7 +171,7 @@ impl Generation {
         while let Ok(place) = sets.items(at).binary_search_by_key(&frame, |item| item.0) {
             let mut others: Items = sets.items(at).into();
             let (_, below) = others.remove(place);
-            let others = sets.intern(SetDraft { items: others, ends: sets.ends(at), holes: sets.holes(at) });
+            let others = sets.intern(&SetDraft { items: others, ends: sets.ends(at), holes: sets.holes(at) });
             at = sets.union(others, below);
         }
         at
@@ -199,6 +200,6 @@ impl Generation {
             };
             merged.push((group[0].0, rest));
         }
-        self.sets().intern(SetDraft { items: merged, ends, holes })
+        self.sets().intern(&SetDraft { items: merged, ends, holes })
     }
 }

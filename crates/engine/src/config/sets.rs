@@ -78,7 +78,7 @@ pub(crate) enum MaskSlot<'a> {
 
 /// All sets of a generation.
 pub(crate) struct Sets {
-    sets: Interner<Set>,
+    interner: Interner<Set>,
     unions: [Mutex<HashMap<(SetId, SetId), SetId>>; 16],
     masks: boxcar::Vec<Box<KeptMask>>,
     /// What items, masks and full step tables take, in bytes.
@@ -88,20 +88,20 @@ pub(crate) struct Sets {
 impl Sets {
     pub(crate) fn new() -> Self {
         let sets = Sets {
-            sets: Interner::new(),
+            interner: Interner::new(),
             unions: std::array::from_fn(|_| Mutex::default()),
             masks: boxcar::Vec::new(),
             link_bytes: AtomicUsize::new(0),
         };
-        sets.intern(SetDraft::default());
-        sets.intern(SetDraft { ends: true, ..SetDraft::default() });
+        sets.intern(&SetDraft::default());
+        sets.intern(&SetDraft { ends: true, ..SetDraft::default() });
         sets
     }
 
-    pub(super) fn intern(&self, draft: SetDraft) -> SetId {
+    pub(super) fn intern(&self, draft: &SetDraft) -> SetId {
         debug_assert!(draft.items.is_sorted_by(|a, b| a.0 < b.0));
-        let (id, is_new) = self.sets.intern(
-            &draft,
+        let (id, is_new) = self.interner.intern(
+            draft,
             |set| *set.items == *draft.items && set.ends == draft.ends && set.holes == draft.holes,
             || Set {
                 items: draft.items.as_slice().into(),
@@ -119,11 +119,11 @@ impl Sets {
 
     /// How many sets there are.
     pub(crate) fn len(&self) -> usize {
-        self.sets.len()
+        self.interner.len()
     }
 
     fn get(&self, id: SetId) -> &Set {
-        self.sets.get(id.0)
+        self.interner.get(id.0)
     }
 
     /// The symbols on top, with what lies under each.
@@ -143,12 +143,12 @@ impl Sets {
 
     /// The set that stands for these cut-off stacks.
     pub(super) fn all_holes(&self, holes: Holes) -> SetId {
-        self.intern(SetDraft { holes, ..SetDraft::default() })
+        self.intern(&SetDraft { holes, ..SetDraft::default() })
     }
 
     /// The set of one symbol on `rest`.
     pub(super) fn push(&self, symbol: Symbol, rest: SetId) -> SetId {
-        self.intern(SetDraft { items: SmallVec::from_slice(&[(symbol, rest)]), ends: false, holes: 0 })
+        self.intern(&SetDraft { items: SmallVec::from_slice(&[(symbol, rest)]), ends: false, holes: 0 })
     }
 
     /// The configuration after popping, if it is known.
@@ -172,7 +172,8 @@ impl Sets {
             return all[usize::from(byte)].load(Ordering::Acquire).checked_sub(1).map(SetId);
         }
         let wanted = 1 << 8 | u64::from(byte);
-        let found = links.few.iter().map(|slot| slot.load(Ordering::Acquire)).find(|slot| slot >> 32 == wanted)?;
+        let found =
+            links.few.iter().map(|slot| slot.load(Ordering::Acquire)).find(|slot| slot >> 32 == wanted)?;
         Some(SetId(found as u32))
     }
 
@@ -272,7 +273,7 @@ impl Sets {
                 }
             }
             if stack.len() == waiting {
-                let union = self.intern(draft);
+                let union = self.intern(&draft);
                 self.union_shard(a, b).lock().insert((a, b), union);
                 stack.pop();
             }

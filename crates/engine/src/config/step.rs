@@ -1,5 +1,7 @@
 //! Reading: a byte, a token, the end of a terminal.
 
+use tokenstile_grammar::ir::TokenSet;
+
 use super::close::Closer;
 use super::sets::SetId;
 use super::symbol::{Symbol, SymbolKind};
@@ -58,13 +60,19 @@ impl Generation {
         at
     }
 
-    /// The configuration after `token` was read as a whole, by the token sets of the grammar.
-    pub(crate) fn step_token_edges(&self, config: SetId, token: TokenId) -> SetId {
+    /// The configuration after `token` was read as a whole, by those of the grammar's token sets for which `may` says
+    /// so.
+    pub(crate) fn step_token_edges(
+        &self,
+        config: SetId,
+        token: TokenId,
+        may: impl Fn(&TokenSet) -> bool,
+    ) -> SetId {
         let mut closer = None;
         for &(symbol, rest) in self.sets().items(config) {
-            if let SymbolKind::Token(set) = symbol.kind()
-                && self.machine().token_sets[set as usize].contains(token.0)
-            {
+            let SymbolKind::Token(set) = symbol.kind() else { continue };
+            let set = &self.machine().token_sets[set as usize];
+            if set.contains(token.0) && may(set) {
                 closer.get_or_insert_with(|| Closer::new(self)).pop(rest);
             }
         }
@@ -77,7 +85,7 @@ impl Generation {
         if !self.has_token_edges() {
             return by_bytes;
         }
-        self.sets().union(by_bytes, self.step_token_edges(config, token))
+        self.sets().union(by_bytes, self.step_token_edges(config, token, |_| true))
     }
 
     /// The configuration after the terminal on top of `rest` has ended.

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use super::mask::{Mask, few, many};
 use super::shared::TableKey;
 use super::table::TerminalTable;
+use super::tokens::{Mask, few, many};
 use super::walker::{Pending, Walker};
 use crate::config::{MaskSlot, SetId, SymbolKind, Top};
 use crate::generation::Generation;
@@ -54,7 +54,8 @@ impl Generation {
         let mut depth = FIRST_DEPTH;
         let whole = || Top { config, holes: smallvec::SmallVec::new() };
         loop {
-            let top = if depth > MAX_DEPTH { whole() } else { self.truncate(config, depth).unwrap_or_else(whole) };
+            let top =
+                if depth > MAX_DEPTH { whole() } else { self.truncate(config, depth).unwrap_or_else(whole) };
             let kept = match self.sets().mask(top.config) {
                 MaskSlot::Known(kept) => kept,
                 MaskSlot::TooShallow => {

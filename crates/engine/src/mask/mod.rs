@@ -6,7 +6,7 @@
 //! nearly always on its top alone, so the result is kept for the top ([`compute`]), and the few tokens that reach
 //! further down are followed for each configuration.
 //!
-//! - [`mask`]: a mask as it is kept.
+//! - [`tokens`]: a set of tokens as it is kept.
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal.
 //! - [`plain`]: which kinds of characters a state takes without end.
@@ -14,15 +14,15 @@
 
 mod compute;
 mod fan;
-mod mask;
 mod plain;
 mod shared;
 mod table;
+mod tokens;
 mod walk;
 mod walker;
 
 pub(crate) use compute::KeptMask;
 pub(crate) use fan::Fan;
-pub(crate) use mask::set_bit;
 pub(crate) use shared::{SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;
+pub(crate) use tokens::set_bit;

@@ -68,7 +68,8 @@ fn taken_kinds(arena: &Arena, state: TerminalId, kinds: Kinds) -> (Kinds, States
         }
     }
     if kinds.0 & Kinds::OTHER_TEXT.0 != 0 {
-        let ends: Option<Vec<States>> = SEQUENCES.iter().map(|sequence| after_sequence(arena, state, sequence)).collect();
+        let ends: Option<Vec<States>> =
+            SEQUENCES.iter().map(|sequence| after_sequence(arena, state, sequence)).collect();
         if let Some(ends) = ends {
             taken |= Kinds::OTHER_TEXT.0;
             ends.iter().for_each(|states| add(&mut targets, states));

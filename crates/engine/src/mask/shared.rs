@@ -41,7 +41,11 @@ struct State {
 
 impl SharedTables {
     /// The table of `key`, made by `make` if there is none. Others may make it at the same time; one is kept.
-    pub(super) fn get_or_make(&self, key: TableKey, make: impl FnOnce() -> TerminalTable) -> Arc<TerminalTable> {
+    pub(super) fn get_or_make(
+        &self,
+        key: TableKey,
+        make: impl FnOnce() -> TerminalTable,
+    ) -> Arc<TerminalTable> {
         if let Some(table) = self.get(key) {
             return table;
         }

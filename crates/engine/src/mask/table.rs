@@ -9,8 +9,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::mask::{Mask, many};
 use super::plain::plain_kinds;
+use super::tokens::{Mask, many};
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
@@ -60,7 +60,6 @@ pub(crate) struct ByteExits {
     merged: OnceLock<Arc<Trie>>,
 }
 
-
 impl ByteExits {
     /// The trie of what follows in the small nodes, all as one.
     pub(crate) fn merged(&self, trie: &Trie) -> Option<&Arc<Trie>> {
@@ -84,7 +83,13 @@ impl TerminalTable {
     }
 
     /// The table of `state` for the tokens under `root`.
-    pub(crate) fn build_under(arena: &Arena, state: TerminalId, tokens: &TokenTable, trie: &Trie, root: NodeIndex) -> Self {
+    pub(crate) fn build_under(
+        arena: &Arena,
+        state: TerminalId,
+        tokens: &TokenTable,
+        trie: &Trie,
+        root: NodeIndex,
+    ) -> Self {
         let (stay, exits) = walk(arena, state, trie, root);
         let words = tokens.len().div_ceil(32);
         TerminalTable { stay: Mask::new(words, &[], stay, many(words)), exits, slice: None }
@@ -116,8 +121,11 @@ fn walk(arena: &Arena, state: TerminalId, trie: &Trie, root: NodeIndex) -> (Vec<
         stay.extend_from_slice(tokens);
         staying_nodes.push(node);
     };
-    walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut |node| ends.push(node));
-    let exits = if ends.len() <= FEW { Exits::Few(ends.into()) } else { by_byte(trie, root, &ends, &staying_nodes) };
+    walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut |node| {
+        ends.push(node);
+    });
+    let exits =
+        if ends.len() <= FEW { Exits::Few(ends.into()) } else { by_byte(trie, root, &ends, &staying_nodes) };
     (stay, exits)
 }
 
@@ -170,6 +178,8 @@ impl Leaving {
 
     fn any_under(&self, trie: &Trie, node: NodeIndex) -> bool {
         let range = trie.token_range(node);
-        self.before.as_ref().is_none_or(|before| before[range.end - self.first] > before[range.start - self.first])
+        self.before
+            .as_ref()
+            .is_none_or(|before| before[range.end - self.first] > before[range.start - self.first])
     }
 }

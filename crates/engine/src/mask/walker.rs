@@ -11,8 +11,8 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::fan::Fan;
-use super::mask::Mask;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
+use super::tokens::Mask;
 use super::walk::{WalkStack, walk_terminal};
 use crate::config::{Holes, SetId};
 use crate::generation::Generation;
@@ -117,7 +117,11 @@ impl<'g> Walker<'g> {
             Exits::ByByte(exits) => {
                 let (fan, holes) = self.fan(rest);
                 for hole in numbers(holes) {
-                    self.pending.push(Pending::Table { table: Arc::clone(table), trie: Arc::clone(trie), hole });
+                    self.pending.push(Pending::Table {
+                        table: Arc::clone(table),
+                        trie: Arc::clone(trie),
+                        hole,
+                    });
                 }
                 for exit in exits {
                     for (next, below) in fan.get(self.generation.terminals(), exit.byte) {
@@ -182,12 +186,20 @@ impl<'g> Walker<'g> {
         let mut ends: SmallVec<[NodeIndex; 16]> = SmallVec::new();
         let alive = &mut self.alive;
         let mut on_tokens = |_: NodeIndex, tokens: &[u32]| alive.extend_from_slice(tokens);
-        walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |end| ends.push(end));
+        walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |end| {
+            ends.push(end);
+        });
         self.add(trie, &ends, below);
     }
 
     /// A walk that is worth keeping, for all stacks with the same top.
-    pub(super) fn walk_large(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
+    pub(super) fn walk_large(
+        &mut self,
+        trie: &'g Arc<Trie>,
+        node: NodeIndex,
+        state: TerminalId,
+        below: SetId,
+    ) {
         let generation = self.generation;
         let mut depth = 1;
         while self.nesting < MAX_NESTING {
@@ -208,7 +220,8 @@ impl<'g> Walker<'g> {
 
     fn run(&mut self) {
         while let Some(rest) = self.waiting.pop() {
-            let nodes = self.groups.get_mut(&rest).map(|group| std::mem::take(&mut group.nodes)).unwrap_or_default();
+            let nodes =
+                self.groups.get_mut(&rest).map(|group| std::mem::take(&mut group.nodes)).unwrap_or_default();
             let (fan, holes) = self.fan(rest);
             for hole in numbers(holes) {
                 self.put_down(&nodes, hole);

@@ -30,16 +30,26 @@ pub(super) enum Term {
     Never,
     Empty,
     /// The rest of a literal.
-    Literal { literal: u32, offset: u32 },
+    Literal {
+        literal: u32,
+        offset: u32,
+    },
     /// A byte of a range, then what belongs to it.
     Dispatch(Row),
     Concat(TerminalId, TerminalId),
     /// Sorted, at least two.
     Alt(Box<[TerminalId]>),
     /// `max` may be [`Term::UNBOUNDED`], and so may `min` in saturated terms: a repeat that cannot end within a token.
-    Repeat { body: TerminalId, min: u32, max: u32 },
+    Repeat {
+        body: TerminalId,
+        min: u32,
+        max: u32,
+    },
     /// A state of an automaton that was built ahead of time.
-    Dfa { dfa: u32, state: u32 },
+    Dfa {
+        dfa: u32,
+        state: u32,
+    },
 }
 
 impl Term {
@@ -94,8 +104,8 @@ impl Arena {
             row_bytes: AtomicUsize::new(0),
             longest_token: longest_token as u32,
         };
-        let never = arena.intern(Term::Never);
-        let empty = arena.intern(Term::Empty);
+        let never = arena.intern(&Term::Never);
+        let empty = arena.intern(&Term::Empty);
         debug_assert_eq!((never, empty), (TerminalId::NEVER, TerminalId::EMPTY));
         arena
     }
@@ -173,12 +183,11 @@ impl Arena {
         dense[usize::from(byte)]
     }
 
-    pub(super) fn intern(&self, term: Term) -> TerminalId {
-        let (nullable, counts) = self.facts(&term);
-        let key = &term;
+    pub(super) fn intern(&self, term: &Term) -> TerminalId {
+        let (nullable, counts) = self.facts(term);
         let (id, is_new) = self.entries.intern(
-            key,
-            |entry| entry.term == *key,
+            term,
+            |entry| entry.term == *term,
             || Entry {
                 term: term.clone(),
                 nullable,
@@ -191,7 +200,7 @@ impl Arena {
             },
         );
         if is_new {
-            let bytes = match key {
+            let bytes = match term {
                 Term::Alt(items) => size_of_val(&**items),
                 Term::Dispatch(row) => size_of_val(&**row),
                 _ => 0,
@@ -205,9 +214,8 @@ impl Arena {
         let nullable = |id: &TerminalId| self.entry(*id).nullable;
         let counts = |id: &TerminalId| self.entry(*id).counts;
         match term {
-            Term::Never | Term::Literal { .. } => (false, false),
+            Term::Never | Term::Literal { .. } | Term::Dispatch(_) => (false, false),
             Term::Empty => (true, false),
-            Term::Dispatch(_) => (false, false),
             Term::Concat(a, b) => (nullable(a) && nullable(b), counts(a) || counts(b)),
             Term::Alt(items) => (items.iter().any(nullable), items.iter().any(counts)),
             Term::Repeat { body, min, max } => {
@@ -223,7 +231,7 @@ impl Arena {
             return TerminalId::EMPTY;
         }
         let literal = self.intern_literal(bytes);
-        self.intern(Term::Literal { literal, offset: 0 })
+        self.intern(&Term::Literal { literal, offset: 0 })
     }
 
     pub(super) fn intern_literal(&self, bytes: &[u8]) -> u32 {
@@ -241,7 +249,7 @@ impl Arena {
         if automaton.edges(state).is_empty() {
             return TerminalId::EMPTY;
         }
-        self.intern(Term::Dfa { dfa, state })
+        self.intern(&Term::Dfa { dfa, state })
     }
 
     /// `a` and then `b`, leaning to the right.
@@ -270,7 +278,7 @@ impl Arena {
         match (a, b) {
             (TerminalId::EMPTY, _) => b,
             (_, TerminalId::EMPTY) => a,
-            _ => self.intern(Term::Concat(a, b)),
+            _ => self.intern(&Term::Concat(a, b)),
         }
     }
 
@@ -283,9 +291,9 @@ impl Arena {
         }
         let min = if self.is_nullable(body) && min != Term::UNBOUNDED { 0 } else { min };
         if let Term::Repeat { body: inner, min: 0, max: Term::UNBOUNDED } = *self.term(body) {
-            return self.intern(Term::Repeat { body: inner, min: 0, max: Term::UNBOUNDED });
+            return self.intern(&Term::Repeat { body: inner, min: 0, max: Term::UNBOUNDED });
         }
-        self.intern(Term::Repeat { body, min, max })
+        self.intern(&Term::Repeat { body, min, max })
     }
 
     /// Any one of `items`.
@@ -311,14 +319,17 @@ impl Arena {
             if depth > 0 {
                 self.factor_heads(&mut flat, depth);
             }
-            if flat.len() > 1 && flat[0] == TerminalId::EMPTY && flat[1..].iter().any(|&id| self.is_nullable(id)) {
+            if flat.len() > 1
+                && flat[0] == TerminalId::EMPTY
+                && flat[1..].iter().any(|&id| self.is_nullable(id))
+            {
                 flat.remove(0);
             }
         }
         match flat.len() {
             0 => TerminalId::NEVER,
             1 => flat[0],
-            _ => self.intern(Term::Alt(flat.into_boxed_slice())),
+            _ => self.intern(&Term::Alt(flat.into_boxed_slice())),
         }
     }
 
@@ -328,7 +339,8 @@ impl Arena {
         if items.iter().filter(|id| is_dispatch(id)).count() < 2 {
             return;
         }
-        let pieces: Vec<_> = items.iter().filter(|id| is_dispatch(id)).flat_map(|&id| self.row(id)).copied().collect();
+        let pieces: Vec<_> =
+            items.iter().filter(|id| is_dispatch(id)).flat_map(|&id| self.row(id)).copied().collect();
         items.retain(|id| !is_dispatch(id));
         items.push(self.dispatch(self.combine(&pieces)));
         items.sort_unstable();
@@ -336,7 +348,7 @@ impl Arena {
 
     /// A row as a term: one byte of it and then what belongs to it.
     pub(super) fn dispatch(&self, row: Row) -> TerminalId {
-        if row.is_empty() { TerminalId::NEVER } else { self.intern(Term::Dispatch(row)) }
+        if row.is_empty() { TerminalId::NEVER } else { self.intern(&Term::Dispatch(row)) }
     }
 
     /// `e{0,3} t | e{2,7} t` is `e{0,7} t`: counts that meet or overlap, before the same tail, are one.

@@ -34,7 +34,7 @@ impl Arena {
             Term::Empty => TerminalId::EMPTY,
             &Term::Literal { literal, offset } => {
                 let literal = self.intern_literal(&from.literals.get(literal).bytes);
-                self.intern(Term::Literal { literal, offset })
+                self.intern(&Term::Literal { literal, offset })
             }
             Term::Dispatch(row) => {
                 self.dispatch(row.iter().map(|&(low, high, target)| (low, high, done[&target])).collect())

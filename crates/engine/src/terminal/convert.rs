@@ -14,7 +14,7 @@ const MANY: usize = 64;
 
 impl Arena {
     /// The term of a terminal's expression.
-    pub(crate) fn from_expr(&self, machine: &Machine, root: ExprId) -> TerminalId {
+    pub(crate) fn intern_expr(&self, machine: &Machine, root: ExprId) -> TerminalId {
         let mut done: hashbrown::HashMap<ExprId, TerminalId> = hashbrown::HashMap::new();
         let mut stack = vec![(root, false)];
         while let Some((id, children_done)) = stack.pop() {
@@ -27,13 +27,13 @@ impl Arena {
                 stack.extend(expr.children().iter().map(|&child| (child, false)));
                 continue;
             }
-            let term = self.from_children(expr, |child| done[&child]);
+            let term = self.intern_from_children(expr, |child| done[&child]);
             done.insert(id, term);
         }
         done[&root]
     }
 
-    fn from_children(&self, expr: &Expr, child: impl Fn(ExprId) -> TerminalId) -> TerminalId {
+    fn intern_from_children(&self, expr: &Expr, child: impl Fn(ExprId) -> TerminalId) -> TerminalId {
         match expr {
             Expr::Empty => TerminalId::EMPTY,
             Expr::Bytes(bytes) => self.literal(bytes),

@@ -45,10 +45,17 @@ impl Arena {
     }
 
     /// Unfolds `id`, a chain of concatenations, before `rest`: its heads up to the first that cannot be empty.
-    fn unfold_chain(&self, id: TerminalId, rest: TerminalId, stack: &mut SmallVec<[(TerminalId, TerminalId); 16]>) {
+    fn unfold_chain(
+        &self,
+        id: TerminalId,
+        rest: TerminalId,
+        stack: &mut SmallVec<[(TerminalId, TerminalId); 16]>,
+    ) {
         // The chain with `rest` behind it is made once, not once for each head: chains may be long.
         let (mut at, mut joined) = (id, self.concat(id, rest));
-        while let (&Term::Concat(head, tail), &Term::Concat(_, joined_tail)) = (self.term(at), self.term(joined)) {
+        while let (&Term::Concat(head, tail), &Term::Concat(_, joined_tail)) =
+            (self.term(at), self.term(joined))
+        {
             stack.push((head, joined_tail));
             if !self.is_nullable(head) {
                 return;
@@ -63,7 +70,7 @@ impl Arena {
         let tail = if offset as usize + 1 == bytes.len() {
             TerminalId::EMPTY
         } else {
-            self.intern(Term::Literal { literal, offset: offset + 1 })
+            self.intern(&Term::Literal { literal, offset: offset + 1 })
         };
         (bytes[offset as usize], tail)
     }

@@ -49,7 +49,8 @@ impl Kinds {
     /// Whole characters outside of ASCII.
     pub(crate) const OTHER_TEXT: Kinds = Kinds(1 << 24);
     /// What may stand unescaped in a JSON string: all but quotes, backslashes and control characters.
-    pub(crate) const JSON_TEXT: Kinds = Kinds(0x00FF_FFFF & !(1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 23) | 1 << 24);
+    pub(crate) const JSON_TEXT: Kinds =
+        Kinds(0x00FF_FFFF & !(1 << 4 | 1 << 5 | 1 << 6 | 1 << 7 | 1 << 23) | 1 << 24);
     /// Bytes that are not whole characters; no state is asked about them.
     const BROKEN: Kinds = Kinds(1 << 31);
 
@@ -135,14 +136,16 @@ impl Slices {
             mask[token as usize / 32] |= 1 << (token % 32);
         }
         let others = sorted.iter().filter(|&&token| !inside(token));
-        let rest = Arc::new(Trie::from_sorted(others.map(|&token| (table.token_bytes(TokenId(token)), token))));
+        let rest =
+            Arc::new(Trie::from_sorted(others.map(|&token| (table.token_bytes(TokenId(token)), token))));
         Some(Slice { mask: mask.into(), rest })
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
         let slices = self.known.lock();
         let slices = slices.iter().filter_map(|(_, slice)| slice.as_ref());
-        size_of_val(&*self.kinds) + slices.map(|slice| size_of_val(&*slice.mask) + slice.rest.memory_bytes()).sum::<usize>()
+        size_of_val(&*self.kinds)
+            + slices.map(|slice| size_of_val(&*slice.mask) + slice.rest.memory_bytes()).sum::<usize>()
     }
 }
 

@@ -82,7 +82,10 @@ impl Trie {
             children.extend(self.children(node).map(|child| (self.byte(child), child)));
         }
         children.sort_by_key(|&(byte, _)| std::cmp::Reverse(byte));
-        children.chunk_by(|a, b| a.0 == b.0).map(|chunk| (chunk[0].0, chunk.iter().map(|c| c.1).collect())).collect()
+        children
+            .chunk_by(|a, b| a.0 == b.0)
+            .map(|chunk| (chunk[0].0, chunk.iter().map(|c| c.1).collect()))
+            .collect()
     }
 
     /// The trie's own number; no other trie of the process has it.
@@ -185,7 +188,12 @@ impl Draft {
         let count = self.nodes.len() as NodeIndex;
         self.nodes[0].end = count;
         self.nodes.push(TrieNode { end: count, first_token: self.tokens.len() as u32, table: 0, byte: 0 });
-        let mut trie = Trie { nodes: self.nodes.into(), tokens: self.tokens.into(), tables: Box::new([]), number: next_number() };
+        let mut trie = Trie {
+            nodes: self.nodes.into(),
+            tokens: self.tokens.into(),
+            tables: Box::new([]),
+            number: next_number(),
+        };
         trie.add_tables();
         trie
     }
@@ -211,7 +219,8 @@ mod tests {
     use super::*;
 
     fn trie(tokens: &[&str]) -> Trie {
-        let mut sorted: Vec<(&[u8], u32)> = tokens.iter().zip(0..).map(|(token, id)| (token.as_bytes(), id)).collect();
+        let mut sorted: Vec<(&[u8], u32)> =
+            tokens.iter().zip(0..).map(|(token, id)| (token.as_bytes(), id)).collect();
         sorted.sort();
         Trie::from_sorted(sorted.into_iter())
     }

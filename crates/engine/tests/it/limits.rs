@@ -408,7 +408,11 @@ fn ambiguous_output() {
             feed(&mut matcher, text.as_bytes(), 1);
             let first = started.elapsed();
             feed(&mut matcher, text.as_bytes(), 1);
-            println!("  {name}: {first:?}, then {:?}, {:?}", started.elapsed().saturating_sub(first), compiled.stats());
+            println!(
+                "  {name}: {first:?}, then {:?}, {:?}",
+                started.elapsed().saturating_sub(first),
+                compiled.stats()
+            );
         });
     }
 }

@@ -21,7 +21,7 @@ fn stages(grammar: &Grammar) -> Vec<(&'static str, Result<Grammar>)> {
         ("dispatch", &|grammar| dispatch::lower(grammar.clone(), &limits, &budget)),
         ("trim", &|grammar| trim::trim(grammar.clone(), &budget)),
         ("linear", &|grammar| linear::unroll(grammar.clone(), &budget)),
-        ("inline", &|grammar| inline::inline(grammar.clone(), &budget)),
+        ("inline", &|grammar| inline::inline(grammar, &budget)),
         ("booleans", &|grammar| booleans::determinize(grammar.clone(), &budget)),
         ("trim again", &|grammar| trim::trim(grammar.clone(), &budget)),
     ];

@@ -156,10 +156,8 @@ impl Builder {
             return self.never();
         }
         match (self.expr(body), min, max) {
-            (_, _, Some(0)) => self.empty(),
-            (Expr::Never, 0, _) => self.empty(),
-            (Expr::Never | Expr::Empty, _, _) => body,
-            (_, 1, Some(1)) => body,
+            (_, _, Some(0)) | (Expr::Never, 0, _) => self.empty(),
+            (Expr::Never | Expr::Empty, _, _) | (_, 1, Some(1)) => body,
             // (e*)* is e*, (e+)* too: an endless repeat of an endless repeat that starts at nought or one.
             (&Expr::Repeat { body, min: low @ (0 | 1), max: None }, 0 | 1, _) => {
                 let min = low * min;

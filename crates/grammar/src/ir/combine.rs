@@ -12,12 +12,12 @@ use crate::limits::Limits;
 
 /// The language of `parts`, one after the other.
 pub fn concat(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
-    combine(parts, limits, |builder, roots| builder.seq(roots))
+    combine(parts, limits, Builder::seq)
 }
 
 /// The language of any one of `parts`.
 pub fn union(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
-    combine(parts, limits, |builder, roots| builder.alt(roots))
+    combine(parts, limits, Builder::alt)
 }
 
 fn combine(
@@ -44,7 +44,8 @@ fn copy_into(
     part: &Grammar,
     names: &mut hashbrown::HashSet<String>,
 ) -> Result<RuleId> {
-    let rules: Vec<RuleId> = part.rules().map(|(_, rule)| builder.declare(fresh(&rule.name, names))).collect();
+    let rules: Vec<RuleId> =
+        part.rules().map(|(_, rule)| builder.declare(fresh(&rule.name, names))).collect();
     let mut exprs: Vec<ExprId> = Vec::with_capacity(part.exprs().len());
     for (_, expr) in part.exprs() {
         let copied = copy_expr(builder, expr, &exprs, &rules);
@@ -58,12 +59,7 @@ fn copy_into(
 }
 
 /// Interns `expr` in `builder`, its children replaced through `exprs` and its rules through `rules`.
-pub(crate) fn copy_expr(
-    builder: &mut Builder,
-    expr: &Expr,
-    exprs: &[ExprId],
-    rules: &[RuleId],
-) -> ExprId {
+pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], rules: &[RuleId]) -> ExprId {
     let all = |ids: &[ExprId]| ids.iter().map(|id| exprs[id.index()]).collect::<Vec<_>>();
     match expr {
         Expr::Never => builder.never(),

@@ -21,7 +21,8 @@ pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
         let name = &rule.name;
         let body = copy.copy(rule.body, budget, &mut |builder, id, expr| match expr {
             Expr::And(_) | Expr::Not(_) => {
-                let dfa = regular::determinize(&grammar, id, budget).map_err(|error| in_rule(error, name))?;
+                let dfa =
+                    regular::determinize(&grammar, id, budget).map_err(|error| in_rule(&error, name))?;
                 let source = format!("automaton {}", id.index()).into();
                 Ok(Some(builder.automaton(Automaton { source, dfa: Arc::new(dfa) })))
             }
@@ -32,8 +33,9 @@ pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
     copy.finish()
 }
 
-fn in_rule(error: Error, rule: &str) -> Error {
-    let named = Error::new(error.kind(), format!("in rule {rule:?}: {}", error.message())).at(error.place().clone());
+fn in_rule(error: &Error, rule: &str) -> Error {
+    let named =
+        Error::new(error.kind(), format!("in rule {rule:?}: {}", error.message())).at(error.place().clone());
     match error.help() {
         Some(help) => named.with_help(help),
         None => named,

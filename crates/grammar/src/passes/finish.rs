@@ -35,6 +35,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     }
     rank(&nodes, &mut rules, budget)?;
     stars::mark(&mut nodes, &rules, budget)?;
+    let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
     Ok(Machine {
         exprs: draft.exprs,
         token_sets: draft.token_sets,
@@ -42,6 +43,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         rules,
         root: kept.rule_ids[&draft.root],
         accepts_empty: draft.accepts_empty,
+        has_temperatures,
     })
 }
 
@@ -140,8 +142,7 @@ impl Kept {
 
 /// Orders the rules so that a call in first position goes up in rank.
 fn rank(nodes: &[Node], rules: &mut [MachineRule], budget: &Budget) -> Result<()> {
-    let graph =
-        rules.iter().map(|rule| left_calls(nodes, rule.start, budget)).collect::<Result<Vec<_>>>()?;
+    let graph = rules.iter().map(|rule| left_calls(nodes, rule.start, budget)).collect::<Result<Vec<_>>>()?;
     let order = strong_components(&graph);
     let count = order.len() as u32;
     for (at, component) in order.iter().enumerate() {

@@ -21,8 +21,7 @@ const SINGLES: u64 = 4_000_000;
 const DEPTH: u32 = 400;
 
 /// `grammar` with such rules inlined; they stay defined, and trimming drops them.
-pub fn inline(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    let grammar = &grammar;
+pub fn inline(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
     let references = rule_references(grammar);
     let graph: Vec<Vec<u32>> =
         references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();

@@ -120,7 +120,9 @@ fn expand_counters(draft: &mut Draft, circles: &[Vec<MachineRuleId>], budget: &B
         for &rule in circle {
             for id in left_region(draft, rule, budget)? {
                 let counter = draft.nodes[id.0 as usize].counter;
-                found.extend(counter.filter(|counter| members.contains(&counter.rule)).map(|counter| (id, counter)));
+                found.extend(
+                    counter.filter(|counter| members.contains(&counter.rule)).map(|counter| (id, counter)),
+                );
             }
         }
     }
@@ -206,7 +208,8 @@ impl Merger<'_> {
                 // keeps the way past the repeat, which is in the region itself, out of this copy.
                 let next = self.copy(counter.next, budget)?;
                 let copy = self.draft.add_node(self.temperature, budget)?;
-                self.draft.node_mut(copy).counter = Some(Counter { min: counter.min.max(1), next, ..counter });
+                self.draft.node_mut(copy).counter =
+                    Some(Counter { min: counter.min.max(1), next, ..counter });
                 self.draft.jump(start, copy);
             }
             for edge in node.edges {

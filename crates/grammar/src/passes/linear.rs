@@ -20,14 +20,14 @@ pub fn unroll(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
     let mut copy = Rewriter::new(&grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let shape = shapes[id.index()].take();
-        let plain =
-            |copy: &mut Rewriter<'_>, expr| copy.copy(expr, budget, &mut |_, _, _| Ok(None));
+        let plain = |copy: &mut Rewriter<'_>, expr| copy.copy(expr, budget, &mut |_, _, _| Ok(None));
         let body = match shape {
             None => plain(&mut copy, rule.body)?,
             Some(shape) => {
                 let mut steps = Vec::new();
                 for step in shape.steps {
-                    let items = step.iter().map(|&item| plain(&mut copy, item)).collect::<Result<Vec<_>>>()?;
+                    let items =
+                        step.iter().map(|&item| plain(&mut copy, item)).collect::<Result<Vec<_>>>()?;
                     steps.push(copy.builder.seq(items));
                 }
                 let ends = shape.ends.iter().map(|&end| plain(&mut copy, end)).collect::<Result<Vec<_>>>()?;

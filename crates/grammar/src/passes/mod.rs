@@ -39,7 +39,7 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     let grammar = dispatch::lower(grammar, limits, budget)?;
     let grammar = trim::trim(grammar, budget)?;
     let grammar = linear::unroll(grammar, budget)?;
-    let grammar = inline::inline(grammar, budget)?;
+    let grammar = inline::inline(&grammar, budget)?;
     let grammar = booleans::determinize(grammar, budget)?;
     let grammar = trim::trim(grammar, budget)?;
     let draft = build::build(&grammar, budget)?;

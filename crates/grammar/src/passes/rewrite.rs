@@ -4,6 +4,9 @@ use crate::error::Result;
 use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, copy_expr};
 use crate::limits::Budget;
 
+/// What may stand for an expression, if not its copy.
+pub(super) type Replace<'r> = dyn FnMut(&mut Builder, ExprId, &Expr) -> Result<Option<ExprId>> + 'r;
+
 /// A grammar that is being copied, expression by expression.
 pub(super) struct Rewriter<'g> {
     pub(super) grammar: &'g Grammar,
@@ -33,7 +36,7 @@ impl<'g> Rewriter<'g> {
         &mut self,
         root: ExprId,
         budget: &Budget,
-        replace: &mut dyn FnMut(&mut Builder, ExprId, &Expr) -> Result<Option<ExprId>>,
+        replace: &mut Replace<'_>,
     ) -> Result<ExprId> {
         let grammar = self.grammar;
         let mut stack = vec![(root, false)];

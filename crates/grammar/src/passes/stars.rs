@@ -30,7 +30,7 @@ pub(super) fn mark(nodes: &mut [Node], rules: &[MachineRule], budget: &Budget) -
 }
 
 fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<NodeId>> {
-    let mut stars: Option<HashSet<NodeId>> = None;
+    let mut found: Option<HashSet<NodeId>> = None;
     let mut seen: HashSet<NodeId> = HashSet::from_iter([start]);
     let mut stack = vec![start];
     let mut jumps_left = MAX_NODES;
@@ -47,17 +47,17 @@ fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<No
                 continue;
             }
             let Some(jumps) = jump_closure(nodes, target, &mut jumps_left) else { return Ok(HashSet::new()) };
-            let left = match stars {
+            let left = match found {
                 None => jumps.into_iter().filter(|id| nodes[id.0 as usize].accepting).collect(),
                 Some(known) => known.intersection(&jumps).copied().collect::<HashSet<_>>(),
             };
             if left.is_empty() {
                 return Ok(left);
             }
-            stars = Some(left);
+            found = Some(left);
         }
     }
-    Ok(stars.unwrap_or_default())
+    Ok(found.unwrap_or_default())
 }
 
 /// What is reached by jumps, or `None` if that takes more than are left.

@@ -97,7 +97,8 @@ impl Mask {
 
     /// Whether `token` is in the mask.
     pub(crate) fn contains(&self, token: u32) -> bool {
-        self.base.as_ref().is_some_and(|base| has_bit(base, token)) || self.extra.binary_search(&token).is_ok()
+        self.base.as_ref().is_some_and(|base| has_bit(base, token))
+            || self.extra.binary_search(&token).is_ok()
     }
 
     /// The row of bits that other masks may share.
@@ -112,7 +113,8 @@ impl Mask {
 
     /// The memory that is this mask's own.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let base = self.base.as_ref().filter(|base| Arc::strong_count(base) == 1).map_or(0, |base| base.len() * 4);
+        let base =
+            self.base.as_ref().filter(|base| Arc::strong_count(base) == 1).map_or(0, |base| base.len() * 4);
         size_of::<Self>() + self.extra.len() * 4 + base
     }
 }
