@@ -96,8 +96,8 @@ pub(crate) struct Slices {
 
 /// How many slices are kept.
 const MAX_SLICES: usize = 24;
-/// A slice must hold at least one token in this many, or it is not worth its trie.
-const WORTH: usize = 8;
+/// A slice must hold at least one token in this many, or walking its tokens costs less than the trie of the others.
+const WORTH: usize = 2;
 
 impl Slices {
     pub(super) fn new(table: &TokenTable) -> Self {
