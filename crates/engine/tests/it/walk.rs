@@ -169,7 +169,8 @@ impl<'a> Walk<'a> {
     fn oracle_mask(&self) -> Vec<bool> {
         let vocabulary = &self.twins.vocabulary;
         let mut mask = self.twins.oracle.mask(&self.state, &vocabulary.tokens);
-        mask[vocabulary.stop as usize] |= self.state.is_complete();
+        // No grammar here names the stop token, and a set of all tokens but some does not mean it.
+        mask[vocabulary.stop as usize] = self.state.is_complete();
         mask
     }
 
