@@ -51,8 +51,8 @@ format: $(VENV)/.installed ## Format all sources
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
-bench: $(EXTENSION) ## Run the benchmarks (BENCH_ARGS="...")
-	$(PY) benchmarks/run.py $(BENCH_ARGS)
+bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside XGrammar (BENCH_ARGS="...")
+	$(PY_TORCH) benchmarks/run.py $(BENCH_ARGS)
 
 fuzz: $(EXTENSION) ## Feed random grammars, regexes, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
@@ -86,6 +86,10 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	$(PYTHON) -m venv $(VENV_TORCH)
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/torch.txt
 	echo '$(CURDIR)/python' > $$($(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	touch $@
+
+$(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed
+	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	touch $@
 
 $(EXTENSION): $(RUST_SOURCES) pyproject.toml $(VENV)/.installed

@@ -102,6 +102,8 @@ def apply_token_bitmask_inplace(
     devices = _device_of(logits), _device_of(bitmask)
     if devices[0] != devices[1]:
         raise InvalidArgumentError(f"logits are on {devices[0]}, and the bitmask is on {devices[1]}")
+    if vocab_size is not None and vocab_size < 0:
+        raise InvalidArgumentError(f"vocab_size must not be negative, not {vocab_size}")
     if vocab_size is None and logits.shape[-1] > bitmask.shape[-1] * _WORD_BITS:
         warnings.warn(
             f"the bitmask has bits for {bitmask.shape[-1] * _WORD_BITS} tokens, and the logits have "

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 import warnings
+from collections.abc import Mapping
 from enum import Enum
 from os import PathLike
 from pathlib import Path
@@ -21,7 +22,7 @@ from tokenstile import _core
 from tokenstile.exceptions import InvalidArgumentError, TokenizerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["TokenizerInfo", "VocabType"]
 
@@ -72,6 +73,11 @@ class TokenizerInfo:
         stop_token_ids: Iterable[int] | int | None = None,
         add_prefix_space: bool = False,
     ) -> None:
+        if isinstance(encoded_vocab, Mapping):
+            raise InvalidArgumentError(
+                "encoded_vocab must be a list of tokens in the order of their ids, not a mapping; "
+                "from_huggingface reads tokenizer objects"
+            )
         self._handle = _core.TokenizerInfo(
             encoded_vocab,
             _vocab_type(vocab_type).value,
@@ -132,14 +138,17 @@ class TokenizerInfo:
 
         Unless ``stop_token_ids`` are given, they come from the ``generation_config.json``,
         ``tokenizer_config.json`` or ``special_tokens_map.json`` beside the file; where none of those names
-        one, they are found by their texts. ``vocab_size`` is the number of the model's logits, as in
-        `from_huggingface`.
+        one, they are the special tokens with a well-known text. ``vocab_size`` is the number of the model's
+        logits, as in `from_huggingface`.
         """
         file = Path(path)
         if file.is_dir():
             file /= "tokenizer.json"
         handle = _core.TokenizerInfo.from_file(file, _size(vocab_size), _token_ids(stop_token_ids))
-        return TokenizerInfo._create_from_handle(handle)
+        info = TokenizerInfo._create_from_handle(handle)
+        if stop_token_ids is None and not info.stop_token_ids:
+            warnings.warn(f"{file} does not say which token ends a text: give stop_token_ids", stacklevel=2)
+        return info
 
     @staticmethod
     def from_tokenizers(

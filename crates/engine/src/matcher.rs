@@ -4,8 +4,8 @@
 //! it, and two matchers in the same place have the same number.
 //!
 //! Stop tokens: one that comes when the text is complete ends the matcher. Before that, a stop token is allowed in
-//! two cases: the grammar names it as a token, or its bytes complete the text. Elsewhere it is not text: an engine
-//! that samples it stops, and the text would be cut off.
+//! three cases: the grammar names it as a token, its bytes complete the text, or nothing else fits. Elsewhere it is not
+//! text: an engine that samples it stops, and the text would be cut off.
 
 use std::fmt;
 use std::sync::Arc;
@@ -183,8 +183,18 @@ impl Matcher {
         }
         let bytes = self.compiled.vocab().token_bytes(TokenId(token));
         let by_bytes = generation.step_bytes(config, bytes);
-        let completes = !bytes.is_empty() && by_bytes != SetId::DEAD && generation.sets().ends(by_bytes);
-        completes.then_some(Step { config: by_bytes, stopped: true })
+        if bytes.is_empty() || by_bytes == SetId::DEAD {
+            return None;
+        }
+        let completes = generation.sets().ends(by_bytes);
+        (completes || self.only_stop_tokens_fit(config))
+            .then_some(Step { config: by_bytes, stopped: completes })
+    }
+
+    /// Whether nothing but stop tokens can be read: a vocabulary that cannot spell their text otherwise.
+    fn only_stop_tokens_fit(&self, config: SetId) -> bool {
+        let mask = self.generation.mask(config);
+        mask.len() == self.stop_tokens.iter().filter(|&&token| mask.contains(token)).count()
     }
 
     /// Accepts `bytes` as one step if they fit; otherwise nothing changes.

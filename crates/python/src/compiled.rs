@@ -152,7 +152,10 @@ pub(crate) fn vocab_of(tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Arc<Vocab>
 /// What pickle makes an object from: a function, and what to call it with.
 type Reduced<'py, Arguments> = (Bound<'py, PyAny>, Arguments);
 
-/// The metadata by which a tokenizer is recognised.
+/// The metadata by which a tokenizer is recognised, the fingerprint of its tokens among it.
 fn metadata_of(tokenizer_info: &Bound<'_, PyAny>) -> PyResult<String> {
-    tokenizer_info.call_method0("dump_metadata")?.extract()
+    let metadata: String = tokenizer_info.call_method0("dump_metadata")?.extract()?;
+    let fingerprint: String = tokenizer_info.getattr("fingerprint")?.extract()?;
+    let open = metadata.strip_suffix('}').unwrap_or(&metadata);
+    Ok(format!("{open},\"fingerprint\":\"{fingerprint}\"}}"))
 }

@@ -79,13 +79,15 @@ impl Generation {
         closer.map_or(SetId::DEAD, Closer::finish)
     }
 
-    /// The configuration after `token`, by its bytes or as a whole.
+    /// The configuration after `token`, by its bytes or as a whole. A set of all tokens but some does not mean ids that
+    /// have no bytes: padding and holes.
     pub(crate) fn step_token(&self, config: SetId, token: TokenId, bytes: &[u8]) -> SetId {
         let by_bytes = if bytes.is_empty() { SetId::DEAD } else { self.step_bytes(config, bytes) };
         if !self.has_token_edges() {
             return by_bytes;
         }
-        self.sets().union(by_bytes, self.step_token_edges(config, token, |_| true))
+        self.sets()
+            .union(by_bytes, self.step_token_edges(config, token, |set| !(set.negated && bytes.is_empty())))
     }
 
     /// The configuration after the terminal on top of `rest` has ended.

@@ -13,6 +13,7 @@ use super::walker::{Pending, Walker};
 use crate::config::{MaskSlot, SetId, SymbolKind, Top};
 use crate::generation::Generation;
 use crate::terminal::TerminalId;
+use crate::vocab::TokenId;
 use crate::vocab::trie::{NodeIndex, Trie};
 
 /// How many counted frames the first top has.
@@ -120,7 +121,8 @@ impl Generation {
         let set = &self.machine().token_sets[set as usize];
         let count = self.tokens().len() as u32;
         if set.negated {
-            alive.extend((0..count).filter(|&token| set.contains(token)));
+            let has_bytes = |token: u32| !self.tokens().token_bytes(TokenId(token)).is_empty();
+            alive.extend((0..count).filter(|&token| set.contains(token) && has_bytes(token)));
         } else {
             alive.extend(set.ids.iter().copied().filter(|&token| token < count));
         }

@@ -99,7 +99,7 @@ impl<'a> OracleState<'a> {
     /// Reads a token: by its bytes, or as a whole where the grammar names it, or both. A token without bytes can
     /// only be read as a whole.
     pub fn advance_token(&mut self, bytes: &[u8], token: u32) {
-        let mut seeds = self.after_token(token);
+        let mut seeds = self.after_token(bytes, token);
         if let Some((&last, rest)) = bytes.split_last() {
             self.advance_bytes(rest);
             seeds.extend(self.after_byte(last));
@@ -110,7 +110,7 @@ impl<'a> OracleState<'a> {
 
     /// Whether the state would be alive after a token. It is left as it was.
     pub fn would_accept(&mut self, bytes: &[u8], token: u32) -> bool {
-        if !self.after_token(token).is_empty() {
+        if !self.after_token(bytes, token).is_empty() {
             return true;
         }
         let Some((&last, rest)) = bytes.split_last() else { return false };
@@ -152,8 +152,8 @@ impl<'a> OracleState<'a> {
         self.moved(|nodes, node, at| nodes.after_byte(node, at, byte))
     }
 
-    fn after_token(&self, token: u32) -> Vec<Item> {
-        self.moved(|nodes, node, at| nodes.after_token(node, at, token))
+    fn after_token(&self, bytes: &[u8], token: u32) -> Vec<Item> {
+        self.moved(|nodes, node, at| nodes.after_token(node, at, bytes, token))
     }
 
     fn moved(&self, step: impl Fn(&Nodes, NodeId, At) -> Option<At>) -> Vec<Item> {

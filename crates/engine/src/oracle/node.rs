@@ -134,8 +134,10 @@ impl Nodes {
     }
 
     /// The position after `token` as a whole.
-    pub(super) fn after_token(&self, node: NodeId, at: At, token: u32) -> Option<At> {
+    pub(super) fn after_token(&self, node: NodeId, at: At, bytes: &[u8], token: u32) -> Option<At> {
         match &self.all[node.index()] {
+            // All tokens but some are all that have bytes: padding and holes are not meant.
+            Node::Token(set) if set.negated && bytes.is_empty() => None,
             Node::Token(set) if at == START && set.contains(token) => Some(1),
             _ => None,
         }

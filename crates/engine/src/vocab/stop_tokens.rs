@@ -2,7 +2,7 @@
 //!
 //! The best source is the model's folder: `generation_config.json` lists ids, `tokenizer_config.json` (or the older
 //! `special_tokens_map.json`) names one token. Without a folder there remain the texts that such tokens have in
-//! well-known models.
+//! well-known models; a `tokenizer.json` says which tokens are special, and only those are believed.
 
 use std::path::Path;
 
@@ -24,6 +24,23 @@ pub const STOP_TOKEN_TEXTS: [&str; 8] = [
     "<end_of_turn>",
     "<｜end▁of▁sentence｜>",
 ];
+
+/// More such texts, which are believed of tokens that a file marks as special, and of no others.
+const SPECIAL_STOP_TEXTS: [&str; 8] = [
+    "<|im_end|>",
+    "<|eom_id|>",
+    "<|return|>",
+    "<|call|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<turn|>",
+    "<|end|>",
+    "[EOS]",
+];
+
+/// Whether a special token with this text ends a text.
+pub(super) fn is_stop_text(text: &str) -> bool {
+    STOP_TOKEN_TEXTS.contains(&text) || SPECIAL_STOP_TEXTS.contains(&text)
+}
 
 /// The tokens that have one of [`STOP_TOKEN_TEXTS`], ascending.
 pub(super) fn find_by_text(table: &TokenTable) -> Vec<TokenId> {

@@ -96,6 +96,8 @@ struct AddedToken<'text> {
     id: u64,
     #[serde(borrow)]
     content: Name<'text>,
+    #[serde(default)]
+    special: bool,
 }
 
 #[derive(Deserialize)]
@@ -178,6 +180,14 @@ impl<'text> TokenizerFile<'text> {
         found
     }
 
+    /// The special tokens whose text says that they end a text; `None` if the file marks no token as special.
+    fn special_stop_tokens(&self, count: usize) -> Option<Vec<TokenId>> {
+        let added = self.added_tokens.iter().flatten();
+        let special: Vec<_> = added.filter(|token| token.special && token.id < count as u64).collect();
+        let stops = special.iter().filter(|token| stop_tokens::is_stop_text(&token.content.0));
+        (!special.is_empty()).then(|| stops.map(|token| TokenId(token.id as u32)).collect())
+    }
+
     fn build(&self, entries: &[Entry<'_>], options: FileOptions) -> Result<Arc<Vocab>, VocabError> {
         let Metadata { kind, add_prefix_space } = self.metadata();
         let mut builder = TokenTableBuilder::default();
@@ -189,6 +199,7 @@ impl<'text> TokenizerFile<'text> {
             }
         }
         let FileOptions { vocab_size, stop_token_ids } = options;
+        let stop_token_ids = stop_token_ids.or_else(|| self.special_stop_tokens(entries.len()));
         Vocab::from_builder(builder, VocabOptions { kind, vocab_size, stop_token_ids, add_prefix_space })
     }
 }

@@ -27,7 +27,8 @@ fn combine(
 ) -> Result<Grammar> {
     let mut builder = Builder::new(limits);
     let root = builder.declare("root");
-    let mut names = hashbrown::HashSet::from(["root".to_owned()]);
+    let mut names = Names::default();
+    names.fresh("root");
     let mut roots = Vec::with_capacity(parts.len());
     for part in parts {
         let part_root = copy_into(&mut builder, part, &mut names)?;
@@ -39,13 +40,8 @@ fn combine(
 }
 
 /// Copies the rules of `part` under names that are still free, and gives its root's new id.
-fn copy_into(
-    builder: &mut Builder,
-    part: &Grammar,
-    names: &mut hashbrown::HashSet<String>,
-) -> Result<RuleId> {
-    let rules: Vec<RuleId> =
-        part.rules().map(|(_, rule)| builder.declare(fresh(&rule.name, names))).collect();
+fn copy_into(builder: &mut Builder, part: &Grammar, names: &mut Names) -> Result<RuleId> {
+    let rules: Vec<RuleId> = part.rules().map(|(_, rule)| builder.declare(names.fresh(&rule.name))).collect();
     let mut exprs: Vec<ExprId> = Vec::with_capacity(part.exprs().len());
     for (_, expr) in part.exprs() {
         let copied = copy_expr(builder, expr, &exprs, &rules);
@@ -85,13 +81,29 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
     }
 }
 
-/// `name` if it is free, else the first free one of `name_1`, `name_2` and so on.
-fn fresh(name: &str, names: &mut hashbrown::HashSet<String>) -> String {
-    let mut candidate = name.to_owned();
-    let mut count = 0;
-    while !names.insert(candidate.clone()) {
-        count += 1;
-        candidate = format!("{name}_{count}");
+/// The names that are taken, and for each stem the number to try next.
+#[derive(Default)]
+struct Names {
+    taken: hashbrown::HashSet<String>,
+    next: hashbrown::HashMap<String, u32>,
+}
+
+impl Names {
+    /// `name` if it is free, else its stem with the first number that makes it so.
+    fn fresh(&mut self, name: &str) -> String {
+        if self.taken.insert(name.to_owned()) {
+            return name.to_owned();
+        }
+        let digits = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let stem = digits.strip_suffix('_').filter(|stem| !stem.is_empty() && digits.len() < name.len());
+        let stem = stem.unwrap_or(name);
+        let next = self.next.entry(stem.to_owned()).or_insert(1);
+        loop {
+            let candidate = format!("{stem}_{next}");
+            *next += 1;
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
     }
-    candidate
 }

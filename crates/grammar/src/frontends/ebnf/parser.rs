@@ -213,7 +213,9 @@ impl<'s> Parser<'s> {
         if frame.complements > 0 {
             return Err(self.expected("something to complement after `~`"));
         }
-        if frame.items.is_empty() {
+        let may_be_empty = frame.conjuncts.is_empty() && !self.in_lookahead;
+        let is_alternative = matches!(self.peek(), TokenKind::Pipe) || !frame.alternatives.is_empty();
+        if frame.items.is_empty() && !(may_be_empty && is_alternative) {
             let error = self.expected("an element");
             return Err(match self.peek() {
                 TokenKind::OpenLookahead => error.with_help(LOOKAHEAD_HELP),

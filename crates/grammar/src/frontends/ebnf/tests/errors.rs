@@ -48,12 +48,6 @@ const TABLE: &[(&str, &str)] = &[
         "root ::=",
         "1:9 expected an element but found the end of the text (the empty string is written `\"\"`)",
     ),
-    ("root ::= | \"a\"", "1:10 expected an element but found `|` (the empty string is written `\"\"`)"),
-    (
-        "root ::= \"a\" |",
-        "1:15 expected an element but found the end of the text (the empty string is written `\"\"`)",
-    ),
-    ("root ::= (\"a\" | )", "1:17 expected an element but found `)` (the empty string is written `\"\"`)"),
     (
         "root ::= \"a\" & | \"b\"",
         "1:16 expected an element but found `|` (the empty string is written `\"\"`)",
