@@ -37,6 +37,11 @@ impl ProcessAccount {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// What the token tables that the grammars of one vocabulary share may take: an eighth of the whole.
+    pub(crate) fn shared_tables(&self) -> usize {
+        self.limit.load(Ordering::Relaxed) / 8
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.used.load(Ordering::Relaxed) > self.limit.load(Ordering::Relaxed)
     }

@@ -13,11 +13,9 @@ use parking_lot::Mutex;
 use super::compute::KeptMask;
 use super::table::TerminalTable;
 use crate::config::SetId;
+use crate::limits::PROCESS;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::NodeIndex;
-
-/// What all tables of a vocabulary may take together.
-const MAX_BYTES: usize = 256 << 20;
 
 /// What a table is for: a state, by its fingerprint, and a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,7 +56,7 @@ impl SharedTables {
         }
         state.bytes += table.memory_bytes();
         state.tables.insert(key, (Arc::clone(&table), clock));
-        if state.bytes > MAX_BYTES {
+        if state.bytes > PROCESS.shared_tables() {
             state.evict();
         }
         table
