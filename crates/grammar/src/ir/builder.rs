@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 use super::grammar::{Grammar, Rule, RuleOptions};
+use super::members::Layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::regular::CharSet;
@@ -194,6 +195,19 @@ impl Builder {
     /// An automaton that was built ahead of time.
     pub fn automaton(&mut self, automaton: Automaton) -> ExprId {
         if automaton.dfa.is_empty() { self.never() } else { self.intern(Expr::Automaton(automaton)) }
+    }
+
+    /// The JSON spellings of the texts of `text`, which must be regular.
+    pub fn json_text(&mut self, text: ExprId) -> ExprId {
+        match self.expr(text) {
+            Expr::Never | Expr::Empty => text,
+            _ => self.intern(Expr::JsonText(text)),
+        }
+    }
+
+    /// A list of members; `parts` are the expressions that `layout` names.
+    pub fn members(&mut self, layout: Layout, parts: impl Into<Box<[ExprId]>>) -> ExprId {
+        self.intern(Expr::Members { layout: Arc::new(layout), parts: parts.into() })
     }
 
     /// The language of a rule.

@@ -68,6 +68,8 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
         Expr::And(items) => builder.and(all(items)),
         Expr::Not(item) => builder.not(exprs[item.index()]),
         Expr::Automaton(automaton) => builder.automaton(automaton.clone()),
+        Expr::JsonText(text) => builder.json_text(exprs[text.index()]),
+        Expr::Members { layout, parts } => builder.members((**layout).clone(), all(parts)),
         Expr::Rule(rule) => builder.rule(rules[rule.index()]),
         Expr::Token(set) => builder.token(set.clone()),
         Expr::TagDispatch(dispatch) => builder.tag_dispatch(TagDispatch {

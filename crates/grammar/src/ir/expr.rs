@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::members::Layout;
 use crate::regular::{CharSet, Dfa};
 
 /// The number of an expression in its grammar.
@@ -57,6 +58,15 @@ pub enum Expr {
     Not(ExprId),
     /// An automaton that was built ahead of time.
     Automaton(Automaton),
+    /// The JSON spellings of the texts of this regular language: what may stand between the quotes of a JSON string.
+    JsonText(ExprId),
+    /// A list of members with conditions between them.
+    Members {
+        /// The conditions.
+        layout: Arc<Layout>,
+        /// The expressions that the layout names by number.
+        parts: Box<[ExprId]>,
+    },
     /// The language of a rule.
     Rule(RuleId),
     /// One token of the set, whatever its bytes.
@@ -71,8 +81,10 @@ impl Expr {
     /// The expressions that it is made of.
     pub fn children(&self) -> &[ExprId] {
         match self {
-            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) => items,
-            Expr::Repeat { body, .. } | Expr::Not(body) => std::slice::from_ref(body),
+            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) | Expr::Members { parts: items, .. } => {
+                items
+            }
+            Expr::Repeat { body, .. } | Expr::Not(body) | Expr::JsonText(body) => std::slice::from_ref(body),
             _ => &[],
         }
     }
@@ -90,6 +102,7 @@ impl Expr {
                 texts.map(|text| text.len() + A_TAG).sum()
             }
             Expr::TokenTagDispatch(dispatch) => (dispatch.tags.len() + dispatch.excludes.len()) * A_TAG,
+            Expr::Members { layout, parts } => layout.memory_bytes() + size_of_val(&**parts),
             other => size_of_val(other.children()),
         };
         size_of::<Self>() + held

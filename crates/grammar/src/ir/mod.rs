@@ -16,6 +16,7 @@ mod builder;
 mod combine;
 mod expr;
 mod grammar;
+pub mod members;
 mod printer;
 
 pub use builder::Builder;

@@ -113,6 +113,10 @@ fn leaf_body(source: &impl ExprSource, expr: &Expr) -> Result<Option<ExprId>> {
         Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
             Err(Error::unsupported("a tag dispatch cannot stand inside a conjunction or a complement"))
         }
+        Expr::JsonText(_) | Expr::Members { .. } => {
+            Err(Error::unsupported("the form of JSON cannot stand inside a conjunction or a complement")
+                .with_help("put the conjunction or the complement inside of JsonText"))
+        }
         Expr::Rule(rule) => {
             let options = source.rule_options(*rule);
             let limited = options.max_tokens.is_some() || options.max_chars.is_some() || options.lazy;
@@ -203,7 +207,11 @@ impl<S: ExprSource> Layout<'_, '_, S> {
                     self.place(body, from, to);
                 }
             }
-            Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
+            Expr::JsonText(_)
+            | Expr::Members { .. }
+            | Expr::Token(_)
+            | Expr::TagDispatch(_)
+            | Expr::TokenTagDispatch(_) => {
                 unreachable!("the survey refuses what is not text")
             }
         }

@@ -1,0 +1,103 @@
+//! Members: the list of a JSON object or array whose conditions reach from one member to another.
+//!
+//! Which member may come next depends on those that came before: a key is written once, required keys may not be
+//! forgotten, counts have bounds, one key asks for another. As rules that would be a rule for every set of keys. So the
+//! conditions are data here, and the engine carries what it has seen in the frame of the list.
+//!
+//! A list is some members with the separator between them. The brackets around it, and the white space inside them, are
+//! the business of the expression that holds the list. The empty list is in the language if the conditions allow it.
+//!
+//! The expressions that a list is made of are its *parts*, kept apart from the rest so that passes see them as children.
+
+/// A part of the list, by its place among the parts.
+pub type Part = u32;
+
+/// The order in which the entries of a list come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Entry after entry without a gap, and then the others: the items of an array. The list may end anywhere that the
+    /// conditions allow.
+    Sequence,
+    /// Entries in the order in which they are listed, any of which may be left out if the conditions allow it, and
+    /// then the others: the keys of an object.
+    Declared,
+    /// Entries and others in any order.
+    Any,
+}
+
+/// One way to write the value of an entry, and what that counts for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Variant {
+    /// What stands after the key: the colon and the value; the whole item where there is no key. Any expression.
+    pub value: Part,
+    /// The counters that it adds one to, sorted, each once.
+    pub counters: Box<[u32]>,
+}
+
+/// An entry that may be in the list once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// The key, as text; it is written as a JSON string with its quotes, in any of its spellings. `None` has no key.
+    pub key: Option<Box<str>>,
+    /// Whether the list must have it.
+    pub required: bool,
+    /// The ways to write its value. None at all forbids the key; it is then no key of the others either.
+    pub variants: Box<[Variant]>,
+}
+
+/// Entries beyond those listed, any number of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Others {
+    /// The keys, a regular language of texts (not of their JSON spellings): the keys of the list's own entries are
+    /// taken out of it without saying. `None` has no key. The languages of two families of one list have no
+    /// text in common.
+    pub keys: Option<Part>,
+    /// The ways to write their values.
+    pub variants: Box<[Variant]>,
+}
+
+/// Bounds of a count of members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Count {
+    /// The least count.
+    pub min: u32,
+    /// The greatest count; `None` is no bound.
+    pub max: Option<u32>,
+}
+
+/// Everything of a list but its parts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// The order of the entries.
+    pub order: Order,
+    /// What stands between two members: regular, never empty.
+    pub separator: Part,
+    /// The entries, in order.
+    pub entries: Box<[Entry]>,
+    /// The others.
+    pub others: Box<[Others]>,
+    /// The bounds of the counters. A variant says which counters it counts for.
+    pub counters: Box<[Count]>,
+    /// Pairs of entries: with the first in the list, the second must be in it too.
+    pub implies: Box<[(u32, u32)]>,
+    /// Whether no two of the others may have the same key.
+    pub unique: bool,
+}
+
+impl Layout {
+    /// All variants: those of the entries, then those of the others.
+    pub fn variants(&self) -> impl Iterator<Item = &Variant> {
+        let entries = self.entries.iter().flat_map(|entry| &entry.variants);
+        entries.chain(self.others.iter().flat_map(|others| &others.variants))
+    }
+
+    /// The memory that it takes.
+    pub fn memory_bytes(&self) -> usize {
+        let variants = self.variants().map(|variant| size_of::<Variant>() + 4 * variant.counters.len());
+        let keys = self
+            .entries
+            .iter()
+            .map(|entry| size_of::<Entry>() + entry.key.as_ref().map_or(0, |key| key.len()));
+        variants.sum::<usize>() + keys.sum::<usize>() + 16 * self.others.len() + 12 * self.counters.len()
+    }
+}
