@@ -1,0 +1,152 @@
+//! JSON Schema, drafts 4 to 2020-12.
+//!
+//! A schema is a set of JSON values. It is read as one, in an algebra that is closed under intersection, union and
+//! complement, and the set is then written down as a grammar. No keyword is a special case of another's code, siblings
+//! are always conjoined, and what cannot be exact is refused with its place and the reason.
+//!
+//! ```text
+//!  text -> documents (drafts, $ref) -> formulas over schemas -> sets of values -> expressions
+//!          documents/                  values/formula.rs        values/, keywords/,  emit/
+//!                                                               expand.rs, formats/
+//! ```
+//!
+//! Reading order: `documents`, `values`, `expand`, `keywords`, `formats`, `emit`.
+
+pub mod documents;
+mod emit;
+mod expand;
+pub mod formats;
+pub mod keywords;
+mod report;
+pub mod values;
+
+use documents::{Document, Documents, Draft};
+use expand::Expander;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::ir::Grammar;
+use crate::limits::Budget;
+
+pub use report::{Finding, Outcome};
+
+/// Whether formats are enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Formats {
+    /// A string of a known format is of that format.
+    #[default]
+    Assert,
+    /// Formats say nothing.
+    Annotate,
+}
+
+/// What happens to a keyword that cannot be enforced exactly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnUnsupported {
+    /// The schema is refused.
+    #[default]
+    Refuse,
+    /// The keyword is left out, and the report says so.
+    Warn,
+}
+
+/// How a schema is read and how its values are written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Options {
+    /// Any white space between the tokens of JSON; else just what `indent` and `separators` say.
+    pub any_whitespace: bool,
+    /// The width of the indentation, where white space is not free; `None` is one line.
+    pub indent: Option<u32>,
+    /// What stands between items, and between key and value, where white space is not free.
+    pub separators: Option<(String, String)>,
+    /// Whether what a schema leaves open is closed; see `keywords/strict.rs`.
+    pub strict_mode: bool,
+    /// The most white space at one place, where it is free.
+    pub max_whitespace: Option<u32>,
+    /// Whether the keys of an object may come in any order.
+    pub any_order: bool,
+    /// Whether formats are enforced.
+    pub formats: Formats,
+    /// What happens to what cannot be exact.
+    pub on_unsupported: OnUnsupported,
+    /// Documents that references may name: address and JSON text.
+    pub registry: Vec<(String, String)>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            any_whitespace: true,
+            indent: None,
+            separators: None,
+            strict_mode: true,
+            max_whitespace: None,
+            any_order: false,
+            formats: Formats::Assert,
+            on_unsupported: OnUnsupported::Refuse,
+            registry: Vec::new(),
+        }
+    }
+}
+
+/// A grammar and what became of the keywords of its schema.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    /// The grammar.
+    pub grammar: Grammar,
+    /// What became of each keyword, in the order in which they were met.
+    pub report: Vec<Finding>,
+}
+
+/// The grammar of a schema.
+pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Converted> {
+    budget.check_source(schema)?;
+    let root = Document::parse(schema, budget)?;
+    let read = |(uri, text): &(String, String)| -> Result<(String, Document)> {
+        let document = Document::parse(text, budget);
+        document.map(|document| (uri.clone(), document)).map_err(|error| {
+            Error::new(error.kind(), format!("the registered document {uri:?}: {}", error.message()))
+        })
+    };
+    let registry = options.registry.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let mut documents = Documents::new(&root, &registry, Draft::default(), budget)?;
+    let start = documents.start()?;
+    let mut expander = Expander::new(documents, options, budget);
+    let formula = expander.formula_of(start);
+    let (grammar, expander) = emit::emit(expander, formula)?;
+    Ok(Converted { grammar, report: expander.findings })
+}
+
+/// What would become of each keyword of a schema; a refusal is a finding and not an error.
+pub fn check(schema: &str, options: &Options, budget: &Budget) -> Result<Vec<Finding>> {
+    match parse(schema, options, budget) {
+        Ok(converted) => Ok(converted.report),
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            let lenient = Options { on_unsupported: OnUnsupported::Warn, ..options.clone() };
+            let refused = |mut finding: Finding| {
+                if finding.outcome == Outcome::Widened {
+                    finding.outcome = Outcome::Refused;
+                }
+                finding
+            };
+            match parse(schema, &lenient, budget) {
+                Ok(converted) => Ok(converted.report.into_iter().map(refused).collect()),
+                Err(_) => Ok(vec![refusal(&error)]),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn refusal(error: &Error) -> Finding {
+    let pointer = match error.place() {
+        Place::Pointer(pointer) => pointer.clone(),
+        _ => String::new(),
+    };
+    let (above, keyword) = pointer.rsplit_once('/').unwrap_or(("", ""));
+    Finding {
+        pointer: above.to_owned(),
+        keyword: keyword.to_owned(),
+        outcome: Outcome::Refused,
+        note: error.message().to_owned(),
+    }
+}
