@@ -18,11 +18,13 @@ pub(super) struct Mentions {
     pub(super) anchors: bool,
     /// `$dynamicRef`, `$recursiveRef`: the dynamic scope matters.
     pub(super) dynamic: bool,
+    /// `unevaluatedItems`, `unevaluatedProperties`: it matters which keyword looked at what.
+    pub(super) unevaluated: bool,
 }
 
 impl Mentions {
     pub(super) fn note(&mut self, key: &str, value: &Json) {
-        if !key.starts_with('$') && key != "id" {
+        if !key.starts_with(['$', 'u', 'i']) {
             return;
         }
         let is_text = matches!(value, Json::String(_));
@@ -30,6 +32,7 @@ impl Mentions {
             "id" | "$id" => self.identifiers |= is_text,
             "$anchor" | "$dynamicAnchor" => self.anchors |= is_text,
             "$dynamicRef" | "$recursiveRef" => self.dynamic |= is_text,
+            "unevaluatedItems" | "unevaluatedProperties" => self.unevaluated = true,
             _ => {}
         }
     }

@@ -129,6 +129,11 @@ impl<'json> Documents<'json> {
         Ok(documents)
     }
 
+    /// Whether any document has `unevaluatedItems` or `unevaluatedProperties`.
+    pub fn mentions_unevaluated(&self) -> bool {
+        self.sources.iter().any(|source| source.document.mentions().unevaluated)
+    }
+
     /// The root schema.
     pub fn root(&self) -> SchemaId {
         self.root

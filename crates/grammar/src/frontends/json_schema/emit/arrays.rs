@@ -28,13 +28,19 @@ impl Emitter<'_> {
         let around = self.layout.around(&mut self.expander.algebra.languages.builder, depth);
         let below = self.layout.below(depth);
         if shape.repeats {
-            return Err(Error::unsupported("an array must have two equal items here (the complement of uniqueItems)"));
+            return Err(Error::unsupported(
+                "an array must have two equal items here (the complement of uniqueItems)",
+            ));
         }
         let single = shape.max.is_some_and(|max| max <= 1);
         if shape.unique && !single {
             return self.unique(&shape, around, below);
         }
-        if shape.contains.is_empty() { self.plain(&shape, around, below) } else { self.counted(&shape, around, below) }
+        if shape.contains.is_empty() {
+            self.plain(&shape, around, below)
+        } else {
+            self.counted(&shape, around, below)
+        }
     }
 
     /// The shape with the bounds that its items imply.
@@ -65,7 +71,11 @@ impl Emitter<'_> {
             let builder = self.builder();
             let separator = if place == 0 { builder.empty() } else { around.separator };
             let through = builder.seq([separator, value, around.after, tail]);
-            tail = if needed || (place == 0 && around.tight_if_empty) { through } else { builder.optional(through) };
+            tail = if needed || (place == 0 && around.tight_if_empty) {
+                through
+            } else {
+                builder.optional(through)
+            };
         }
         let builder = self.builder();
         let (open, close) = (builder.bytes("["), builder.bytes("]"));
@@ -157,7 +167,7 @@ impl Emitter<'_> {
                     formula = formulas.and(formula, outside);
                 }
             }
-            if formula == FormulaId::NEVER || self.expander.is_empty(formula)? {
+            if self.expander.is_hollow(formula)? {
                 continue;
             }
             let value = self.value(formula, depth)?;
@@ -230,7 +240,7 @@ impl Emitter<'_> {
             }
         }
         if !set.numbers.is_empty() {
-            let numbers: Option<Vec<Decimal>> = set.numbers.values(MAX_LISTED);
+            let numbers: Option<Vec<Decimal>> = set.numbers.single().map(|one| vec![one.clone()]);
             let Some(numbers) = numbers else {
                 return Err(Error::unsupported(format!(
                     "uniqueItems where items may be numbers, except of a range of at most {MAX_LISTED}"

@@ -16,7 +16,7 @@ use super::values::ValueSet;
 use super::values::formula::{Formula, FormulaId};
 use super::values::numbers;
 use super::values::texts::TextSet;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
 use layout::{Depth, Layout};
 
@@ -146,9 +146,5 @@ impl Emitter<'_> {
             alternatives.push(expr);
         }
         Ok(self.builder().alt(alternatives))
-    }
-
-    fn too_many(what: &str) -> Error {
-        Error::new(ErrorKind::Limit, format!("{what} exceeds the limit of 32 bits"))
     }
 }

@@ -33,14 +33,17 @@ impl Parts {
 impl Emitter<'_> {
     pub(super) fn object(&mut self, shape: &ObjectShape, depth: Depth) -> Result<ExprId> {
         if shape.witnesses.len() > MAX_WITNESSES {
-            return Err(Error::unsupported("too many conditions on the values of unnamed keys meet in one object"));
+            return Err(Error::unsupported(
+                "too many conditions on the values of unnamed keys meet in one object",
+            ));
         }
         let around = {
             let layout = &self.layout;
             layout.around(&mut self.expander.algebra.languages.builder, depth)
         };
         let colon = self.layout.colon(&mut self.expander.algebra.languages.builder);
-        let mut list = Draft { parts: Parts::default(), colon, after: around.after, depth: self.layout.below(depth) };
+        let mut list =
+            Draft { parts: Parts::default(), colon, after: around.after, depth: self.layout.below(depth) };
         let separator = list.parts.add(around.separator);
         let names = self.names(shape);
         let mut entries = Vec::with_capacity(names.len());
@@ -105,7 +108,7 @@ impl Emitter<'_> {
             add(second);
         }
         let all = shape.families.iter().map(|(keys, _)| keys);
-        for keys in all.chain(shape.witnesses.iter().map(|witness| &witness.keys)) {
+        for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
             keys.mentions(&mut add, &mut |_| ());
         }
         names
@@ -114,7 +117,7 @@ impl Emitter<'_> {
     fn regions(&mut self, shape: &ObjectShape) -> Result<Vec<Region>> {
         let mut patterns = Vec::new();
         let all = shape.families.iter().map(|(keys, _)| keys);
-        for keys in all.chain(shape.witnesses.iter().map(|witness| &witness.keys)) {
+        for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
             keys.mentions(&mut |_| (), &mut |pattern| {
                 if !patterns.contains(&pattern) {
                     patterns.push(pattern);
@@ -125,17 +128,13 @@ impl Emitter<'_> {
     }
 
     fn entry(&mut self, shape: &ObjectShape, name: &Rc<str>, list: &mut Draft) -> Result<Entry> {
-        let languages = &mut self.expander.algebra.languages;
-        let mut value = shape.named.get(name).copied().unwrap_or(FormulaId::ANY);
-        for (keys, family) in &shape.families {
-            if keys.has_name(name, languages)? {
-                value = self.expander.algebra.formulas.and(value, *family);
-            }
-        }
+        let algebra = &mut self.expander.algebra;
+        let value = shape.value_of(name, algebra)?;
         let mut seen = Vec::new();
         for (at, witness) in shape.witnesses.iter().enumerate() {
-            if witness.keys.has_name(name, languages)? {
-                seen.push((at, witness));
+            let bears = witness.value_of(name, algebra)?;
+            if bears != FormulaId::NEVER {
+                seen.push((at, bears));
             }
         }
         let variants = self.variants(value, &seen, list)?;
@@ -148,8 +147,9 @@ impl Emitter<'_> {
         if value == FormulaId::NEVER {
             return Ok(None);
         }
-        let witnesses = shape.witnesses.iter().enumerate();
-        let seen: Vec<_> = witnesses.filter(|(_, witness)| witness.keys.has_region(region)).collect();
+        let algebra = &mut self.expander.algebra;
+        let bears = shape.witnesses.iter().map(|witness| witness.value_in(region, algebra)).enumerate();
+        let seen: Vec<_> = bears.filter(|(_, bears)| *bears != FormulaId::NEVER).collect();
         let variants = self.variants(value, &seen, list)?;
         let keys = Some(list.parts.add(region.language));
         Ok((!variants.is_empty()).then_some(Others { keys, variants }))
@@ -159,16 +159,17 @@ impl Emitter<'_> {
     fn variants(
         &mut self,
         value: FormulaId,
-        witnesses: &[(usize, &Witness)],
+        witnesses: &[(usize, FormulaId)],
         list: &mut Draft,
     ) -> Result<Box<[Variant]>> {
         let mut variants = Vec::new();
         for chosen in 0..1_u32 << witnesses.len() {
             let chosen = |at: usize| chosen & (1 << at) != 0;
-            let picked = || witnesses.iter().enumerate().filter(|(at, _)| chosen(*at)).map(|(_, witness)| witness);
-            let all = picked().map(|(_, witness)| witness.value).chain([value]);
+            let picked =
+                || witnesses.iter().enumerate().filter(|(at, _)| chosen(*at)).map(|(_, witness)| witness);
+            let all = picked().map(|(_, bears)| *bears).chain([value]);
             let formula = self.expander.algebra.formulas.and_all(all);
-            if formula == FormulaId::NEVER || self.expander.is_empty(formula)? {
+            if self.expander.is_hollow(formula)? {
                 continue;
             }
             let expr = self.value(formula, list.depth)?;

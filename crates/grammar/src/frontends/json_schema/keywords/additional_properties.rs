@@ -16,7 +16,7 @@ pub(super) fn apply(
     _: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let value = expander.child(schema, &["additionalProperties"])?;
+    let value = expander.child(schema, "additionalProperties")?;
     if set.objects.is_empty() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ pub(super) fn apply(
     set: &mut ValueSet,
 ) -> Result<()> {
     for place in 0..read::list(value)?.len() {
-        let branch = expander.child(schema, &["allOf", &place.to_string()])?;
+        let branch = expander.child_at(schema, "allOf", place)?;
         expander.narrow(set, branch)?;
     }
     Ok(())

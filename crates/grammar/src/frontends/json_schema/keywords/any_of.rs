@@ -21,7 +21,7 @@ pub(super) fn apply(
     let mut union = ValueSet::never();
     let mut branches = Vec::new();
     for place in 0..read::list(value)?.len() {
-        let formula = expander.child(schema, &["anyOf", &place.to_string()])?;
+        let formula = expander.child_at(schema, "anyOf", place)?;
         let branch = expander.expand(formula)?;
         union = union.unite(&branch, &mut expander.algebra)?;
         branches.push(branch);

@@ -5,10 +5,10 @@ use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
 use crate::error::Result;
 
-pub(super) fn apply(
-    expander: &mut Expander<'_>,
-    _: &Schema<'_>,
-    value: &Json,
+pub(super) fn apply<'b>(
+    expander: &mut Expander<'b>,
+    _: &Schema<'b>,
+    value: &'b Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     let one = expander.constant_set(value)?;

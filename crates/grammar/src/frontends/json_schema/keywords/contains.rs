@@ -14,7 +14,7 @@ pub(super) fn apply(
     _: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let value = expander.child(schema, &["contains"])?;
+    let value = expander.child(schema, "contains")?;
     let bound = |name| match schema.json.get(name) {
         Some(count) if schema.draft >= Draft::Draft201909 => read::count(count).map(Some),
         _ => Ok(None),
@@ -31,6 +31,7 @@ pub(super) fn apply(
             shape.evaluated.matching.push(value);
         }
     }
-    set.arrays.retain(|shape| shape.max.is_none_or(|most| most >= shape.min) && max.is_none_or(|max| max >= min));
+    set.arrays
+        .retain(|shape| shape.max.is_none_or(|most| most >= shape.min) && max.is_none_or(|max| max >= min));
     Ok(())
 }

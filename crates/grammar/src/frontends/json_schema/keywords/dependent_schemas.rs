@@ -39,9 +39,14 @@ pub(super) fn apply_dependencies(
 }
 
 /// Either the key is not there, or it is and the schema holds.
-fn depend(expander: &mut Expander<'_>, schema: &Schema<'_>, path: &[&str; 2], set: &mut ValueSet) -> Result<()> {
+fn depend(
+    expander: &mut Expander<'_>,
+    schema: &Schema<'_>,
+    path: &[&str; 2],
+    set: &mut ValueSet,
+) -> Result<()> {
     let name: Rc<str> = Rc::from(path[1]);
-    let formula = expander.child(schema, path)?;
+    let formula = expander.child_at(schema, path[0], path[1])?;
     let dependent = expander.expand(formula)?;
     let mut union = ValueSet::any();
     union.objects = vec![ObjectShape::without(&name, &mut expander.algebra)];

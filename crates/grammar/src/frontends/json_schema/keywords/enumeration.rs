@@ -10,10 +10,10 @@ use super::super::values::texts::TextSet;
 use super::read;
 use crate::error::Result;
 
-pub(super) fn apply(
-    expander: &mut Expander<'_>,
-    _: &Schema<'_>,
-    value: &Json,
+pub(super) fn apply<'b>(
+    expander: &mut Expander<'b>,
+    _: &Schema<'b>,
+    value: &'b Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     let mut listed = ValueSet::never();

@@ -29,7 +29,7 @@ pub(super) fn apply(
         return Ok(());
     };
     let expr = language?;
-    if let Some(note) = formats::narrowing(name) {
+    if let Some(note) = formats::find(name).and_then(|format| format.narrower) {
         expander.note(schema.at, "format", Outcome::Narrowed, note);
     }
     expander.narrow_texts(set, &TextSet::of_expr(expr))

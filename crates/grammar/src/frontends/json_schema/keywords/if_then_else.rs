@@ -12,9 +12,9 @@ pub(super) fn apply(
     _: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let condition = expander.child(schema, &["if"])?;
+    let condition = expander.child(schema, "if")?;
     let branch = |expander: &mut Expander<'_>, name| match schema.json.get(name) {
-        Some(_) => expander.child(schema, &[name]),
+        Some(_) => expander.child(schema, name),
         None => Ok(FormulaId::ANY),
     };
     let (then, otherwise) = (branch(expander, "then")?, branch(expander, "else")?);

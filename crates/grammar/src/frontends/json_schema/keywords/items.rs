@@ -32,7 +32,7 @@ pub(super) fn items(
         Some(prefix) if schema.draft >= Draft::Draft202012 => read::list(prefix)?.len(),
         _ => 0,
     };
-    let rest = expander.child(schema, &["items"])?;
+    let rest = expander.child(schema, "items")?;
     after(expander, prefix, rest, set);
     Ok(())
 }
@@ -44,7 +44,7 @@ pub(super) fn additional_items(
     set: &mut ValueSet,
 ) -> Result<()> {
     let Some(Json::Array(prefix)) = schema.json.get("items") else { return Ok(()) };
-    let rest = expander.child(schema, &["additionalItems"])?;
+    let rest = expander.child(schema, "additionalItems")?;
     after(expander, prefix.len(), rest, set);
     Ok(())
 }
@@ -57,7 +57,7 @@ fn listed(
     set: &mut ValueSet,
 ) -> Result<()> {
     let count = read::list(value)?.len();
-    let prefix = (0..count).map(|place| expander.child(schema, &[keyword, &place.to_string()]));
+    let prefix = (0..count).map(|place| expander.child_at(schema, keyword, place));
     let prefix = prefix.collect::<Result<Vec<_>>>()?;
     for shape in &mut set.arrays {
         shape.narrow_items(&prefix, FormulaId::ANY, &mut expander.algebra);

@@ -48,7 +48,7 @@ use crate::error::{ErrorKind, Place, Result};
 pub use strict::close;
 
 /// What a keyword does to the set of its schema.
-type Apply = fn(&mut Expander<'_>, &Schema<'_>, &Json, &mut ValueSet) -> Result<()>;
+type Apply = for<'b> fn(&mut Expander<'b>, &Schema<'b>, &'b Json, &mut ValueSet) -> Result<()>;
 
 /// A keyword.
 #[derive(Clone, Copy)]
@@ -63,16 +63,34 @@ pub struct Keyword {
     pub summary: &'static str,
     /// What it does; `None` for what is read by another keyword, and for annotations.
     apply: Option<Apply>,
-    /// Whether it looks at what all others have evaluated, and so comes last.
-    late: bool,
+    /// When it is applied.
+    turn: Turn,
+}
+
+/// The order in which the keywords of a schema are applied. It changes no set, apart from the last turn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Turn {
+    /// What narrows the value itself.
+    First,
+    /// What splits the set into branches: those are fewer when the rest is known.
+    Branches,
+    /// What looks at what all others have evaluated.
+    Last,
 }
 
 const fn keyword(name: &'static str, apply: Apply, summary: &'static str) -> Keyword {
-    Keyword { name, since: Draft::Draft4, until: Draft::Draft202012, summary, apply: Some(apply), late: false }
+    Keyword {
+        name,
+        since: Draft::Draft4,
+        until: Draft::Draft202012,
+        summary,
+        apply: Some(apply),
+        turn: Turn::First,
+    }
 }
 
 const fn silent(name: &'static str, summary: &'static str) -> Keyword {
-    Keyword { name, since: Draft::Draft4, until: Draft::Draft202012, summary, apply: None, late: false }
+    Keyword { name, since: Draft::Draft4, until: Draft::Draft202012, summary, apply: None, turn: Turn::First }
 }
 
 impl Keyword {
@@ -86,8 +104,13 @@ impl Keyword {
         self
     }
 
-    const fn late(mut self) -> Self {
-        self.late = true;
+    const fn branches(mut self) -> Self {
+        self.turn = Turn::Branches;
+        self
+    }
+
+    const fn last(mut self) -> Self {
+        self.turn = Turn::Last;
         self
     }
 
@@ -114,10 +137,12 @@ pub const REGISTRY: &[Keyword] = &[
     keyword("enum", enumeration::apply, "one of the listed values"),
     keyword("const", constant::apply, "this value").since(Draft::Draft6),
     keyword("allOf", all_of::apply, "all of the schemas"),
-    keyword("anyOf", any_of::apply, "at least one of the schemas"),
-    keyword("oneOf", one_of::apply, "just one of the schemas"),
-    keyword("not", not::apply, "not the schema"),
-    keyword("if", if_then_else::apply, "`then` where the schema holds, else `else`").since(Draft::Draft7),
+    keyword("anyOf", any_of::apply, "at least one of the schemas").branches(),
+    keyword("oneOf", one_of::apply, "just one of the schemas").branches(),
+    keyword("not", not::apply, "not the schema").branches(),
+    keyword("if", if_then_else::apply, "`then` where the schema holds, else `else`")
+        .since(Draft::Draft7)
+        .branches(),
     keyword("minimum", number_bounds::minimum, "at least so much"),
     keyword("maximum", number_bounds::maximum, "at most so much"),
     keyword("exclusiveMinimum", number_bounds::exclusive_minimum, "more than so much"),
@@ -133,8 +158,12 @@ pub const REGISTRY: &[Keyword] = &[
     keyword("minItems", item_counts::minimum, "at least so many items"),
     keyword("maxItems", item_counts::maximum, "at most so many items"),
     keyword("uniqueItems", unique_items::apply, "no two items are equal"),
-    keyword("contains", contains::apply, "some items are of the schema, `minContains` to `maxContains` of them")
-        .since(Draft::Draft6),
+    keyword(
+        "contains",
+        contains::apply,
+        "some items are of the schema, `minContains` to `maxContains` of them",
+    )
+    .since(Draft::Draft6),
     keyword("properties", properties::apply, "the values of the named keys"),
     keyword("patternProperties", pattern_properties::apply, "the values of the keys that match a regex"),
     keyword("additionalProperties", additional_properties::apply, "the values of all other keys"),
@@ -142,15 +171,23 @@ pub const REGISTRY: &[Keyword] = &[
     keyword("required", required::apply, "the keys that must be there"),
     keyword("minProperties", property_counts::minimum, "at least so many keys"),
     keyword("maxProperties", property_counts::maximum, "at most so many keys"),
-    keyword("dependentRequired", dependent_required::apply, "keys that a key asks for").since(Draft::Draft201909),
-    keyword("dependentSchemas", dependent_schemas::apply, "a schema that a key asks for").since(Draft::Draft201909),
-    keyword("dependencies", dependent_schemas::apply_dependencies, "keys or a schema that a key asks for"),
+    keyword("dependentRequired", dependent_required::apply, "keys that a key asks for")
+        .since(Draft::Draft201909),
+    keyword("dependentSchemas", dependent_schemas::apply, "a schema that a key asks for")
+        .since(Draft::Draft201909)
+        .branches(),
+    keyword("dependencies", dependent_schemas::apply_dependencies, "keys or a schema that a key asks for")
+        .branches(),
     keyword("unevaluatedItems", unevaluated_items::apply, "the items that no other keyword has looked at")
         .since(Draft::Draft201909)
-        .late(),
-    keyword("unevaluatedProperties", unevaluated_properties::apply, "the keys that no other keyword has looked at")
-        .since(Draft::Draft201909)
-        .late(),
+        .last(),
+    keyword(
+        "unevaluatedProperties",
+        unevaluated_properties::apply,
+        "the keys that no other keyword has looked at",
+    )
+    .since(Draft::Draft201909)
+    .last(),
     silent("then", "read by `if`").since(Draft::Draft7),
     silent("else", "read by `if`").since(Draft::Draft7),
     silent("minContains", "read by `contains`").since(Draft::Draft201909),
@@ -161,7 +198,9 @@ pub const REGISTRY: &[Keyword] = &[
     silent("id", "the address of the schema").until(Draft::Draft4),
     silent("$anchor", "a name of the schema").since(Draft::Draft201909),
     silent("$dynamicAnchor", "a name for `$dynamicRef`").since(Draft::Draft202012),
-    silent("$recursiveAnchor", "a target of `$recursiveRef`").since(Draft::Draft201909).until(Draft::Draft201909),
+    silent("$recursiveAnchor", "a target of `$recursiveRef`")
+        .since(Draft::Draft201909)
+        .until(Draft::Draft201909),
     silent("$defs", "schemas to refer to"),
     silent("definitions", "schemas to refer to"),
     silent("$vocabulary", "of meta-schemas; ignored").since(Draft::Draft201909),
@@ -187,7 +226,7 @@ pub fn find(name: &str, draft: Draft) -> Option<&'static Keyword> {
 }
 
 /// What all keywords of a schema admit together.
-pub fn conjunction(expander: &mut Expander<'_>, schema: &Schema<'_>) -> Result<ValueSet> {
+pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Result<ValueSet> {
     let mut set = ValueSet::any();
     let Some(object) = schema.json.as_object() else { return Ok(set) };
     if schema.draft.ref_ignores_siblings()
@@ -199,25 +238,28 @@ pub fn conjunction(expander: &mut Expander<'_>, schema: &Schema<'_>) -> Result<V
     if expander.options.strict_mode {
         strict::imply_types(object, &mut set);
     }
-    let mut late = Vec::new();
+    let mut later = Vec::new();
     for (name, value) in object.iter() {
         match find(name, schema.draft) {
-            Some(keyword) if keyword.late => late.push((keyword, value)),
-            Some(keyword) => apply_one(expander, schema, keyword, value, &mut set)?,
+            Some(keyword) if keyword.turn == Turn::First => {
+                apply_one(expander, schema, keyword, value, &mut set)?;
+            }
+            Some(keyword) => later.push((keyword, value)),
             None => {}
         }
     }
-    for (keyword, value) in late {
+    later.sort_by_key(|(keyword, _)| keyword.turn);
+    for (keyword, value) in later {
         apply_one(expander, schema, keyword, value, &mut set)?;
     }
     Ok(set)
 }
 
-fn apply_one(
-    expander: &mut Expander<'_>,
-    schema: &Schema<'_>,
+fn apply_one<'b>(
+    expander: &mut Expander<'b>,
+    schema: &Schema<'b>,
     keyword: &'static Keyword,
-    value: &Json,
+    value: &'b Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     let Some(apply) = keyword.apply else { return Ok(()) };

@@ -5,18 +5,16 @@ use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
 use super::super::values::numbers::NumberSet;
 use super::read;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 pub(super) fn apply(
-    _: &mut Expander<'_>,
+    expander: &mut Expander<'_>,
     _: &Schema<'_>,
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     let step = read::number(value)?;
-    if !step.is_positive() {
-        return Err(Error::new(ErrorKind::Invalid, "the value must be greater than 0"));
-    }
-    set.numbers = set.numbers.intersect(&NumberSet::multiple_of(&step))?;
+    let multiples = NumberSet::multiple_of(&step)?;
+    set.numbers = set.numbers.intersect(&multiples, expander.algebra.languages.budget)?;
     Ok(())
 }

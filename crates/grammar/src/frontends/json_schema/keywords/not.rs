@@ -11,7 +11,7 @@ pub(super) fn apply(
     _: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let formula = expander.child(schema, &["not"])?;
+    let formula = expander.child(schema, "not")?;
     let other = expander.algebra.formulas.not(formula);
     expander.narrow(set, other)
 }

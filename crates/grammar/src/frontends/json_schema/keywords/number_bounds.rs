@@ -12,61 +12,61 @@ fn is_exclusive(schema: &Schema<'_>, name: &str) -> bool {
     schema.json.get(name).and_then(Json::as_bool) == Some(true)
 }
 
-fn narrow(set: &mut ValueSet, numbers: &NumberSet) -> Result<()> {
-    set.numbers = set.numbers.intersect(numbers)?;
+fn narrow(expander: &Expander<'_>, set: &mut ValueSet, numbers: &NumberSet) -> Result<()> {
+    set.numbers = set.numbers.intersect(numbers, expander.algebra.languages.budget)?;
     Ok(())
 }
 
 pub(super) fn minimum(
-    _: &mut Expander<'_>,
+    expander: &mut Expander<'_>,
     schema: &Schema<'_>,
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     let bound = read::number(value)?;
     let numbers = if is_exclusive(schema, "exclusiveMinimum") {
-        NumberSet::more_than(&bound)
+        NumberSet::more_than(bound)
     } else {
-        NumberSet::at_least(&bound)
+        NumberSet::at_least(bound)
     };
-    narrow(set, &numbers)
+    narrow(expander, set, &numbers)
 }
 
 pub(super) fn maximum(
-    _: &mut Expander<'_>,
+    expander: &mut Expander<'_>,
     schema: &Schema<'_>,
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     let bound = read::number(value)?;
     let numbers = if is_exclusive(schema, "exclusiveMaximum") {
-        NumberSet::less_than(&bound)
+        NumberSet::less_than(bound)
     } else {
-        NumberSet::at_most(&bound)
+        NumberSet::at_most(bound)
     };
-    narrow(set, &numbers)
+    narrow(expander, set, &numbers)
 }
 
 pub(super) fn exclusive_minimum(
-    _: &mut Expander<'_>,
+    expander: &mut Expander<'_>,
     _: &Schema<'_>,
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     match value {
         Json::Bool(_) => Ok(()),
-        bound => narrow(set, &NumberSet::more_than(&read::number(bound)?)),
+        bound => narrow(expander, set, &NumberSet::more_than(read::number(bound)?)),
     }
 }
 
 pub(super) fn exclusive_maximum(
-    _: &mut Expander<'_>,
+    expander: &mut Expander<'_>,
     _: &Schema<'_>,
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
     match value {
         Json::Bool(_) => Ok(()),
-        bound => narrow(set, &NumberSet::less_than(&read::number(bound)?)),
+        bound => narrow(expander, set, &NumberSet::less_than(read::number(bound)?)),
     }
 }

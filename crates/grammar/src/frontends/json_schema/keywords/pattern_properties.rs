@@ -15,7 +15,7 @@ pub(super) fn apply(
 ) -> Result<()> {
     for pattern in read::object(value)?.keys() {
         let keys = Keys::matching(expander.pattern(pattern)?);
-        let value = expander.child(schema, &["patternProperties", pattern])?;
+        let value = expander.child_at(schema, "patternProperties", pattern)?;
         for shape in &mut set.objects {
             shape.families.push((keys.clone(), value));
             if expander.tracks_evaluated {

@@ -24,7 +24,7 @@ pub(super) fn apply(
     }
     let mut named: IndexMap<Rc<str>, FormulaId> = IndexMap::with_capacity(object.len());
     for name in object.keys() {
-        let value = expander.child(schema, &["properties", name])?;
+        let value = expander.child_at(schema, "properties", name)?;
         named.insert(Rc::from(name), value);
     }
     let keys = expander.tracks_evaluated.then(|| {

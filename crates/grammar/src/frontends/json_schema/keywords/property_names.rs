@@ -13,7 +13,7 @@ pub(super) fn apply(
     _: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let formula = expander.child(schema, &["propertyNames"])?;
+    let formula = expander.child(schema, "propertyNames")?;
     let names = expander.expand(formula)?.texts.clone();
     if names.is_any() || set.objects.is_empty() {
         return Ok(());

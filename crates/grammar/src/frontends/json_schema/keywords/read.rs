@@ -16,9 +16,11 @@ pub(super) fn count(value: &Json) -> Result<u32> {
         return Ok(count);
     }
     let number = Decimal::parse(text)?;
-    number
-        .to_count()
-        .ok_or_else(|| Error::new(ErrorKind::Invalid, format!("{text} is not a whole number that is at least 0")))
+    if !number.is_integer() || number.is_negative() {
+        let message = format!("{text} is not a whole number that is at least 0");
+        return Err(Error::new(ErrorKind::Invalid, message));
+    }
+    Ok(number.to_string().parse().unwrap_or(u32::MAX))
 }
 
 /// A number.

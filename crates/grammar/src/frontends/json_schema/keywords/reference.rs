@@ -6,14 +6,13 @@ use super::super::values::ValueSet;
 use super::read;
 use crate::error::Result;
 
-
 pub(super) fn apply(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let target = expander.documents.resolve(schema.at, read::string(value)?)?;
+    let target = expander.documents.follow(schema.at, read::string(value)?)?;
     join(expander, target, set)
 }
 
@@ -23,7 +22,7 @@ pub(super) fn apply_dynamic(
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let target = expander.documents.resolve_dynamic(schema.at, read::string(value)?)?;
+    let target = expander.documents.follow_dynamic(schema.at, read::string(value)?)?;
     join(expander, target, set)
 }
 
@@ -33,7 +32,7 @@ pub(super) fn apply_recursive(
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let target = expander.documents.resolve_recursive(schema.at, read::string(value)?)?;
+    let target = expander.documents.follow_recursive(schema.at, read::string(value)?)?;
     join(expander, target, set)
 }
 

@@ -16,7 +16,17 @@ const ARRAY_KEYWORDS: &[&str] = &["items", "prefixItems", "unevaluatedItems"];
 
 /// Keywords that say of what type the value is, or leave it to other schemas.
 const DECIDING: &[&str] = &[
-    "type", "enum", "const", "$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "not", "if",
+    "type",
+    "enum",
+    "const",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
 ];
 
 /// Leaves only the type that the keywords of a schema without a type speak of.
@@ -42,7 +52,10 @@ pub fn close(set: &mut ValueSet) {
         }
     }
     for shape in &mut set.arrays {
-        if !shape.prefix.is_empty() && !shape.says_rest && shape.prefix.len() == shape.evaluated.prefix as usize {
+        if !shape.prefix.is_empty()
+            && !shape.says_rest
+            && shape.prefix.len() == shape.evaluated.prefix as usize
+        {
             shape.rest = FormulaId::NEVER;
         }
     }

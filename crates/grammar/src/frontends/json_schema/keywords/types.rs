@@ -41,7 +41,7 @@ impl Types {
 }
 
 pub(super) fn apply(
-    _: &mut Expander<'_>,
+    expander: &mut Expander<'_>,
     schema: &Schema<'_>,
     value: &Json,
     set: &mut ValueSet,
@@ -57,7 +57,7 @@ pub(super) fn apply(
     set.falsity &= types.boolean;
     if !types.number {
         let integers = if types.integer { NumberSet::integers() } else { NumberSet::none() };
-        set.numbers = set.numbers.intersect(&integers)?;
+        set.numbers = set.numbers.intersect(&integers, expander.algebra.languages.budget)?;
     }
     if !types.string {
         set.texts = TextSet::never();

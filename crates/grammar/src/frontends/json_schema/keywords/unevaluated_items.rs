@@ -12,7 +12,7 @@ pub(super) fn apply(
     _: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let value = expander.child(schema, &["unevaluatedItems"])?;
+    let value = expander.child(schema, "unevaluatedItems")?;
     for shape in &mut set.arrays {
         if !shape.evaluated.all {
             let matching = shape.evaluated.matching.clone();

@@ -12,7 +12,7 @@ pub(super) fn apply(
     _: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
-    let value = expander.child(schema, &["unevaluatedProperties"])?;
+    let value = expander.child(schema, "unevaluatedProperties")?;
     for shape in &mut set.objects {
         let keys = Keys::NoneOf(shape.evaluated.as_slice().into());
         shape.families.push((keys, value));

@@ -38,6 +38,22 @@ impl Keys {
         Keys::Unlisted(Rc::default())
     }
 
+    /// One key.
+    pub fn named(name: &Rc<str>) -> Self {
+        Keys::Listed(Rc::new(KeyList {
+            names: std::iter::once(Rc::clone(name)).collect(),
+            patterns: Vec::new(),
+        }))
+    }
+
+    /// The name, where it is the set of one named key.
+    pub fn as_name(&self) -> Option<&Rc<str>> {
+        match self {
+            Keys::Listed(list) if list.patterns.is_empty() && list.names.len() == 1 => list.names.first(),
+            _ => None,
+        }
+    }
+
     /// The keys that match a pattern.
     pub fn matching(pattern: ExprId) -> Self {
         Keys::Listed(Rc::new(KeyList { names: IndexSet::new(), patterns: vec![pattern] }))

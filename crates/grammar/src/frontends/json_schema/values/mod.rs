@@ -28,7 +28,7 @@ use texts::{Languages, TextSet};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A set may be a union of at most this many shapes of one type.
-pub const MAX_SHAPES: usize = 2_000;
+pub const MAX_SHAPES: usize = 1_000;
 
 /// What the operations on sets need: formulas, languages, the account.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl ValueSet {
             null: self.null && other.null,
             falsity: self.falsity && other.falsity,
             truth: self.truth && other.truth,
-            numbers: self.numbers.intersect(&other.numbers)?,
+            numbers: self.numbers.intersect(&other.numbers, algebra.languages.budget)?,
             texts: self.texts.intersect(&other.texts, &mut algebra.languages)?,
             arrays: products(&self.arrays, &other.arrays, algebra, ArrayShape::intersect, lively_array)?,
             objects: products(&self.objects, &other.objects, algebra, ObjectShape::intersect, lively_object)?,
@@ -113,7 +113,7 @@ impl ValueSet {
             null: self.null || other.null,
             falsity: self.falsity || other.falsity,
             truth: self.truth || other.truth,
-            numbers: self.numbers.unite(&other.numbers)?,
+            numbers: self.numbers.unite(&other.numbers, algebra.languages.budget)?,
             texts: self.texts.unite(&other.texts, &mut algebra.languages)?,
             arrays: joined(&self.arrays, &other.arrays, ArrayShape::is_any, ArrayShape::is_annotated)?,
             objects: joined(&self.objects, &other.objects, ObjectShape::is_any, ObjectShape::is_annotated)?,
@@ -136,7 +136,7 @@ impl ValueSet {
             null: !self.null,
             falsity: !self.falsity,
             truth: !self.truth,
-            numbers: self.numbers.complement()?,
+            numbers: self.numbers.complement(algebra.languages.budget)?,
             texts: self.texts.complement(&mut algebra.languages)?,
             arrays,
             objects,
@@ -157,7 +157,10 @@ fn lively_object(shape: &ObjectShape) -> bool {
     let forbidden = |name: &std::rc::Rc<str>| shape.named.get(name) == Some(&FormulaId::NEVER);
     shape.max.is_none_or(|max| max >= shape.min && max as usize >= shape.required.len())
         && !shape.required.iter().any(forbidden)
-        && !shape.witnesses.iter().any(|witness| witness.value == FormulaId::NEVER)
+        && !shape
+            .witnesses
+            .iter()
+            .any(|witness| witness.0.iter().all(|(_, value)| *value == FormulaId::NEVER))
 }
 
 /// The intersections of all pairs that are not obviously empty.
@@ -204,11 +207,13 @@ fn joined<T: Clone + PartialEq>(
     Ok(all)
 }
 
-fn check_count(count: usize) -> Result<()> {
+/// Fails where a set is a union of too many shapes.
+pub fn check_count(count: usize) -> Result<()> {
     if count <= MAX_SHAPES {
         return Ok(());
     }
     let message = format!("the alternatives of the schema multiply to more than {MAX_SHAPES} shapes");
-    Err(Error::new(ErrorKind::Limit, message)
-        .with_help("overlapping alternatives under oneOf, not and if are the usual reason; make them disjoint"))
+    Err(Error::new(ErrorKind::Limit, message).with_help(
+        "overlapping alternatives under oneOf, not and if are the usual reason; make them disjoint",
+    ))
 }

@@ -10,16 +10,35 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::Algebra;
 use super::formula::FormulaId;
-use super::keys::Keys;
+use super::keys::{Keys, Region};
 use crate::error::{Error, Result};
 
-/// That some member has a key of a set and a value of a set.
+/// That some member is one of these: its key of a set, and its value of a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Witness {
-    /// Its key.
-    pub keys: Keys,
-    /// Its value.
-    pub value: FormulaId,
+pub struct Witness(pub Vec<(Keys, FormulaId)>);
+
+impl Witness {
+    /// The sets of keys that it speaks of.
+    pub fn keys(&self) -> impl Iterator<Item = &Keys> {
+        self.0.iter().map(|(keys, _)| keys)
+    }
+
+    /// The values that a member with a named key must have to bear it out.
+    pub fn value_of(&self, name: &str, algebra: &mut Algebra<'_>) -> Result<FormulaId> {
+        let mut value = FormulaId::NEVER;
+        for (keys, candidate) in &self.0 {
+            if keys.has_name(name, &mut algebra.languages)? {
+                value = algebra.formulas.or(value, *candidate);
+            }
+        }
+        Ok(value)
+    }
+
+    /// The same for the keys of a region.
+    pub fn value_in(&self, region: &Region, algebra: &mut Algebra<'_>) -> FormulaId {
+        let values = self.0.iter().filter(|(keys, _)| keys.has_region(region)).map(|(_, value)| *value);
+        algebra.formulas.or_all(values)
+    }
 }
 
 /// What is known of the keys that a closed object may have beside those that keywords speak of.
@@ -124,17 +143,14 @@ impl ObjectShape {
     /// The ways to break it.
     pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Vec<Self>> {
         let mut ways = Vec::new();
-        for (name, &value) in self.named.iter().filter(|(_, value)| **value != FormulaId::ANY) {
-            let mut way = ObjectShape::any();
-            let other = algebra.formulas.not(value);
-            way.narrow_named(name, other, algebra);
-            way.require(name);
-            ways.push(way);
-        }
-        for (keys, value) in self.families.iter().filter(|(_, value)| *value != FormulaId::ANY) {
-            let value = algebra.formulas.not(*value);
-            let witnesses = vec![Witness { keys: keys.clone(), value }];
-            ways.push(ObjectShape { witnesses, ..ObjectShape::any() });
+        let named = self.named.iter().map(|(name, value)| (Keys::named(name), *value));
+        let breaches: Vec<(Keys, FormulaId)> = named
+            .chain(self.families.iter().cloned())
+            .filter(|(_, value)| *value != FormulaId::ANY)
+            .map(|(keys, value)| (keys, algebra.formulas.not(value)))
+            .collect();
+        if !breaches.is_empty() {
+            ways.push(ObjectShape { witnesses: vec![Witness(breaches)], ..ObjectShape::any() });
         }
         for name in self.required.iter() {
             ways.push(ObjectShape::without(name, algebra));
@@ -152,10 +168,21 @@ impl ObjectShape {
             ways.push(ObjectShape { min, ..ObjectShape::any() });
         }
         for witness in &self.witnesses {
-            let value = algebra.formulas.not(witness.value);
-            ways.push(ObjectShape { families: vec![(witness.keys.clone(), value)], ..ObjectShape::any() });
+            let none = witness.0.iter().map(|(keys, value)| (keys.clone(), algebra.formulas.not(*value)));
+            ways.push(ObjectShape { families: none.collect(), ..ObjectShape::any() });
         }
         Ok(ways)
+    }
+
+    /// What the value of a named key is.
+    pub fn value_of(&self, name: &str, algebra: &mut Algebra<'_>) -> Result<FormulaId> {
+        let mut value = self.named.get(name).copied().unwrap_or(FormulaId::ANY);
+        for (keys, family) in &self.families {
+            if keys.has_name(name, &mut algebra.languages)? {
+                value = algebra.formulas.and(value, *family);
+            }
+        }
+        Ok(value)
     }
 
     /// Objects without a key.

@@ -221,7 +221,9 @@ impl TextSet {
                 let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
                 Ok(prefix_tree(&mut languages.builder, &texts))
             }
-            TextSet::Language { min, max, .. } if max.is_some_and(|max| max < *min) => Ok(languages.builder.never()),
+            TextSet::Language { min, max, .. } if max.is_some_and(|max| max < *min) => {
+                Ok(languages.builder.never())
+            }
             TextSet::Language { conjuncts, min, max } => match conjuncts.as_slice() {
                 [] => Ok(languages.of_length(*min, *max)),
                 &[one] => with_length(one, *min, *max, languages),
@@ -309,7 +311,8 @@ fn longest(dfa: &Dfa, leads: impl Fn(u8, u8) -> bool) -> Option<u32> {
             }
             continue;
         }
-        let beyond = |&(low, high, next): &(u8, u8, StateId)| length[next as usize] + u32::from(leads(low, high));
+        let beyond =
+            |&(low, high, next): &(u8, u8, StateId)| length[next as usize] + u32::from(leads(low, high));
         length[state as usize] = edges.iter().map(beyond).max().unwrap_or(0);
     }
     Some(length[Dfa::START as usize])
