@@ -58,10 +58,10 @@ impl Reader<'_> {
     fn document(&mut self, budget: &Budget) -> Result<Json> {
         loop {
             budget.tick()?;
-            if let Read::Value(value) = self.value(budget)? {
-                if let Some(whole) = self.give(value)? {
-                    return self.finish(whole);
-                }
+            if let Read::Value(value) = self.value(budget)?
+                && let Some(whole) = self.give(value)?
+            {
+                return self.finish(whole);
             }
         }
     }
