@@ -211,7 +211,7 @@ impl fmt::Display for Json {
             Json::Bool(value) => write!(out, "{value}"),
             Json::Number(text) => out.write_str(text),
             Json::String(text) => write_string(text, out),
-            Json::Array(items) => write_list(out, ('[', ']'), items, |item, out| item.fmt(out)),
+            Json::Array(items) => write_list(out, ('[', ']'), items, fmt::Display::fmt),
             Json::Object(object) => write_list(out, ('{', '}'), &object.entries, |(key, value), out| {
                 write_string(key, out)?;
                 out.write_char(':')?;

@@ -42,17 +42,15 @@ impl Position {
 }
 
 fn of_keyword(keyword: &str, draft: Draft, value: &Json) -> Position {
+    let before_2020 = draft < Draft::Draft202012;
     let (position, since) = match keyword {
-        "not" | "additionalProperties" => (Position::Schema, Draft::Draft4),
         "allOf" | "anyOf" | "oneOf" => (Position::List, Draft::Draft4),
+        "items" if before_2020 && matches!(value, Json::Array(_)) => (Position::List, Draft::Draft4),
+        "additionalItems" if !before_2020 => return Position::Other,
+        "not" | "items" | "additionalItems" | "additionalProperties" => (Position::Schema, Draft::Draft4),
         "properties" | "patternProperties" | "definitions" | "$defs" | "dependencies" => {
             (Position::Map, Draft::Draft4)
         }
-        "items" if draft < Draft::Draft202012 && matches!(value, Json::Array(_)) => {
-            (Position::List, Draft::Draft4)
-        }
-        "items" => (Position::Schema, Draft::Draft4),
-        "additionalItems" if draft < Draft::Draft202012 => (Position::Schema, Draft::Draft4),
         "contains" | "propertyNames" => (Position::Schema, Draft::Draft6),
         "if" | "then" | "else" => (Position::Schema, Draft::Draft7),
         "unevaluatedItems" | "unevaluatedProperties" | "contentSchema" => {
@@ -60,7 +58,7 @@ fn of_keyword(keyword: &str, draft: Draft, value: &Json) -> Position {
         }
         "dependentSchemas" => (Position::Map, Draft::Draft201909),
         "prefixItems" => (Position::List, Draft::Draft202012),
-        _ => (Position::Other, Draft::Draft4),
+        _ => return Position::Other,
     };
     if draft >= since { position } else { Position::Other }
 }

@@ -58,10 +58,10 @@ impl Reader<'_> {
     fn document(&mut self, budget: &Budget) -> Result<Json> {
         loop {
             budget.tick()?;
-            if let Read::Value(value) = self.value(budget)? {
-                if let Some(whole) = self.give(value)? {
-                    return self.finish(whole);
-                }
+            if let Read::Value(value) = self.value(budget)?
+                && let Some(whole) = self.give(value)?
+            {
+                return self.finish(whole);
             }
         }
     }
@@ -287,18 +287,15 @@ impl Reader<'_> {
 
     /// The number of `\uXXXX`.
     fn code_unit(&mut self) -> Result<u32> {
-        let digits = self.bytes.get(self.at + 2..self.at + 6).unwrap_or_default();
-        let mut unit = 0;
-        for &digit in digits {
-            let Some(value) = char::from(digit).to_digit(16) else { break };
-            unit = unit * 16 + value;
-            self.at += 1;
+        let digits = self.text.get(self.at + 2..self.at + 6).unwrap_or_default();
+        let is_hexadecimal = digits.len() == 4 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        match u32::from_str_radix(digits, 16) {
+            Ok(unit) if is_hexadecimal => {
+                self.at += 6;
+                Ok(unit)
+            }
+            _ => Err(self.error("expected four hexadecimal digits after `\\u`")),
         }
-        if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return Err(self.error("expected four hexadecimal digits after `\\u`"));
-        }
-        self.at += 2;
-        Ok(unit)
     }
 
     /// The next byte that is not white space.

@@ -1,9 +1,12 @@
 //! Resources: the parts of documents that have an address of their own.
 //!
 //! A document is one, and each schema in it with an `$id` that is more than a fragment begins another. A resource has
-//! one base for relative references, one draft, and one set of anchors. Its anchors are gathered when the first is asked
-//! for, by going over its schemas and stopping where another resource begins; and not at all in a document that was
-//! seen to have none.
+//! one base for relative references, one draft, and one set of anchors. Whether one begins is for the draft outside to
+//! say, whose keyword names it; only then does the `$schema` inside count. Real documents join old schemas that have an
+//! `id` to one whole in the newest draft, and their references mean that whole.
+//!
+//! Anchors are gathered when the first is asked for, by going over the schemas of the resource and stopping where
+//! another one begins; and not at all in a document that was seen to have none.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -70,11 +73,11 @@ impl<'json> Documents<'json> {
             return None;
         }
         let schema = json.as_object()?;
-        let draft = self.draft_of(schema, outer.draft);
-        let (address, _) = uri::split_fragment(draft.identifier(schema)?);
+        let (address, _) = uri::split_fragment(outer.draft.identifier(schema)?);
         if address.is_empty() {
             return None;
         }
+        let draft = self.draft_of(schema, outer.draft);
         let uri = uri::resolve(&outer.uri, address);
         Some(self.push_resource(Resource { uri, root: at, draft, document, anchors: None }))
     }
@@ -98,7 +101,7 @@ impl<'json> Documents<'json> {
     }
 
     /// Pushes what lies one step below `id`, unless it neither is a schema nor holds any.
-    fn push_below(&mut self, id: SchemaId, open: &mut Vec<SchemaId>) {
+    pub(super) fn push_below(&mut self, id: SchemaId, open: &mut Vec<SchemaId>) {
         let location = *self.locations.get(id);
         let draft = self.resource(location.resource).draft;
         let mut push = |step, value| {
