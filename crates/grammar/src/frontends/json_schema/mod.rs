@@ -1,0 +1,3 @@
+//! JSON Schema.
+
+pub mod values;

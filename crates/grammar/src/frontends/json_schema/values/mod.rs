@@ -1,0 +1,3 @@
+//! Sets of JSON values, by type.
+
+pub mod numbers;
