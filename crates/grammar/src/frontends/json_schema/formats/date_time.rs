@@ -5,9 +5,9 @@
 //!
 //! A leap second is the sixtieth of 23:59 in UTC. With an offset the hands of the clock stand elsewhere, and whether
 //! they stand right depends on hour, minute and offset together. That is one alternative for each pair of a local time
-//! and an offset. There would be 2,880 of them; those with offsets of whole and half hours are listed, which are nearly
-//! all that people use. East of Greenwich it is then the next day already, which matters to a date before the time: a
-//! leap second comes at the end of June or of December.
+//! and an offset. There would be 2,880 of them; those with offsets of whole hours are listed, which are nearly all that
+//! people use. East of Greenwich it is then the next day already, which matters to a date before the time: a leap second
+//! comes at the end of June or of December.
 
 use super::texts::Texts;
 use crate::error::Result;
@@ -47,32 +47,21 @@ pub(super) fn date_time(texts: &mut Texts<'_>) -> Result<ExprId> {
 
 /// The leap second where the local day is that of UTC: at Greenwich and west of it.
 fn leap_second_on_the_day(texts: &mut Texts<'_>) -> Result<ExprId> {
-    let mut ways = vec![texts.pattern(&format!("23:59:60{FRACTION}(?:[Zz]|\\+00:00)"))?];
     let fraction = texts.pattern(FRACTION)?;
-    for hour in 0..24 {
-        for (minute, offset) in [(59, "00"), (29, "30")] {
-            let offset = format!("-{:02}:{offset}", 23 - hour);
-            ways.push(leap_second(texts, hour, minute, fraction, &offset));
-        }
-    }
+    let mut ways = vec![texts.pattern(&format!("23:59:60{FRACTION}(?:[Zz]|\\+00:00)"))?];
+    ways.extend((0..24).map(|hour| leap_second(texts, hour, fraction, '-', 23 - hour)));
     Ok(texts.alt(ways))
 }
 
 /// The leap second where the local day is the one after that of UTC: east of Greenwich.
 fn leap_second_on_the_next_day(texts: &mut Texts<'_>) -> Result<ExprId> {
     let fraction = texts.pattern(FRACTION)?;
-    let mut ways = Vec::new();
-    for hour in 0..24 {
-        ways.push(leap_second(texts, hour, 29, fraction, &format!("+{hour:02}:30")));
-        if hour < 23 {
-            ways.push(leap_second(texts, hour, 59, fraction, &format!("+{:02}:00", hour + 1)));
-        }
-    }
+    let ways: Vec<ExprId> = (0..23).map(|hour| leap_second(texts, hour, fraction, '+', hour + 1)).collect();
     Ok(texts.alt(ways))
 }
 
-fn leap_second(texts: &mut Texts<'_>, hour: u32, minute: u32, fraction: ExprId, offset: &str) -> ExprId {
-    let clock = texts.literal(&format!("{hour:02}:{minute:02}:60"));
-    let offset = texts.literal(offset);
+fn leap_second(texts: &mut Texts<'_>, hour: u32, fraction: ExprId, sign: char, offset: u32) -> ExprId {
+    let clock = texts.literal(&format!("{hour:02}:59:60"));
+    let offset = texts.literal(&format!("{sign}{offset:02}:00"));
     texts.seq([clock, fraction, offset])
 }

@@ -7,8 +7,9 @@
 //!
 //! Other languages count in bytes as well, so their characters are bounded by the most bytes that one of them takes.
 
+use super::hostname::{self, Openings, Shape};
 use super::texts::Texts;
-use super::{hostname, idn_hostname, ip};
+use super::{idn_hostname, ip};
 use crate::error::Result;
 use crate::ir::ExprId;
 
@@ -18,8 +19,8 @@ const ATOM: &str = "A-Za-z0-9!#$%&'*+/=?\\^_`{|}~\\-";
 const QUOTED: &str = " !#-\\[\\]-~";
 const NOT_ASCII: &str = "\u{80}-\u{10ffff}";
 
-/// Domains leave room for the longest local part: `64 + 1 + 189` is 254.
-const BLOCKS_OF_DOMAIN: u32 = 3;
+/// Domains leave room for the longest local part: 64, the `@`, and 189 make 254.
+const DOMAIN: Shape = Shape { first: 41, others: 20 };
 /// Three labels of 61 characters are within that.
 const LABELS_OF_DOMAIN: u32 = 3;
 /// By RFC 5321, `::` in an address stands for two groups at least.
@@ -29,7 +30,7 @@ pub(super) fn email(texts: &mut Texts<'_>) -> Result<ExprId> {
     let any = local_part(texts, "")?;
     let short = texts.pattern("[\\x00-\\x7f]{1,64}")?;
     let local = texts.both(any, short);
-    let domain = hostname::names(texts, BLOCKS_OF_DOMAIN, &hostname::NO_PUNYCODE)?;
+    let domain = hostname::names(texts, &DOMAIN, &Openings::NoPunycode)?;
     address(texts, local, domain)
 }
 
@@ -39,7 +40,7 @@ pub(super) fn idn_email(texts: &mut Texts<'_>) -> Result<ExprId> {
         "[\\x00-\\x7f]{1,64}|[\\x00-\\u07ff]{1,32}|[\\x00-\\uffff]{1,21}|[\\x00-\\u{10ffff}]{1,16}",
     )?;
     let local = texts.both(any, short);
-    let ascii = hostname::names(texts, BLOCKS_OF_DOMAIN, &hostname::NO_TAG)?;
+    let ascii = hostname::names(texts, &DOMAIN, &Openings::NoTag)?;
     let others = idn_hostname::names_of_short_labels(texts, LABELS_OF_DOMAIN)?;
     let domain = texts.alt([ascii, others]);
     address(texts, local, domain)
@@ -62,4 +63,14 @@ fn address(texts: &mut Texts<'_>, local: ExprId, domain: ExprId) -> Result<ExprI
     let literal = texts.seq([open, number, close]);
     let host = texts.alt([domain, literal]);
     Ok(texts.seq([local, at, host]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_domain_leaves_room() {
+        assert_eq!(DOMAIN.longest(), 188);
+    }
 }

@@ -1,95 +1,117 @@
 //! Host names of RFC 1123: labels of letters, digits and inner hyphens.
 //!
-//! * A label has at most 63 characters, and a name at most 253, its dots among them. Both counts at once would take an
-//!   automaton of sixteen thousand states. So a name is one of a few *shapes*, each a number of labels of bounded length
-//!   whose sum is at most 253. They leave out only names of more than four labels that have long labels in odd places.
+//! * A label has at most 63 characters, and a name at most 253, its dots among them. To count both at once would take an
+//!   automaton of sixteen thousand states. So a name has a [`Shape`]: a few long labels first, then shorter ones, such
+//!   that the longest name of that shape is within the bound.
 //! * A label that begins with `xn--` is Punycode, and must decode to a valid label of other languages. That is not
 //!   regular, so there is none.
-//! * The last label is never a number: RFC 1123 tells names from IPv4 addresses by it.
+//! * A name is never a number, nor is its last label: RFC 1123 tells names from IPv4 addresses by it. The last of
+//!   several labels begins with a letter, as all that the root of the DNS knows.
 
 use super::texts::Texts;
 use crate::error::Result;
 use crate::ir::ExprId;
 
-/// A letter or digit, and what may stand inside of a label.
+/// A letter or digit.
 const END: &str = "[A-Za-z0-9]";
+/// What may stand inside of a label.
 const INSIDE: &str = "[A-Za-z0-9\\-]";
 
-/// The beginnings, of four characters, of labels that are longer than that.
-pub(super) struct Openings {
-    after_any: &'static str,
-    after_letter: &'static str,
+/// How many labels a name may have, and how long they may be.
+pub(super) struct Shape {
+    /// Up to two labels of so many characters come first.
+    pub(super) first: u32,
+    /// Up to four labels and the last one have so many.
+    pub(super) others: u32,
 }
 
-/// Anything but `xn--`.
-pub(super) const NO_PUNYCODE: Openings = Openings {
-    after_any: "(?:[A-WYZa-wyz0-9][A-Za-z0-9\\-]{3}|[Xx][A-MO-Za-mo-z0-9\\-][A-Za-z0-9\\-]{2}|\
-        [Xx][Nn](?:[A-Za-z0-9][A-Za-z0-9\\-]|-[A-Za-z0-9]))",
-    after_letter: "(?:[A-WYZa-wyz][A-Za-z0-9\\-]{3}|[Xx][A-MO-Za-mo-z0-9\\-][A-Za-z0-9\\-]{2}|\
-        [Xx][Nn](?:[A-Za-z0-9][A-Za-z0-9\\-]|-[A-Za-z0-9]))",
-};
+impl Shape {
+    const FIRST_LABELS: u32 = 2;
+    const OTHER_LABELS: u32 = 4;
 
-/// Anything without hyphens in third and fourth place, which RFC 5891 reserves.
-pub(super) const NO_TAG: Openings = Openings {
-    after_any: "[A-Za-z0-9][A-Za-z0-9\\-](?:[A-Za-z0-9][A-Za-z0-9\\-]|-[A-Za-z0-9])",
-    after_letter: "[A-Za-z][A-Za-z0-9\\-](?:[A-Za-z0-9][A-Za-z0-9\\-]|-[A-Za-z0-9])",
-};
+    /// The longest name of this shape.
+    #[cfg(test)]
+    pub(super) fn longest(&self) -> u32 {
+        Self::FIRST_LABELS * (self.first + 1) + (Self::OTHER_LABELS + 1) * (self.others + 1) - 1
+    }
+}
+
+/// Names of at most 252 characters.
+const HOST: Shape = Shape { first: 63, others: 24 };
+
+/// What a label may begin with.
+pub(super) enum Openings {
+    /// Anything but `xn--`.
+    NoPunycode,
+    /// Anything without hyphens in third and fourth place, which RFC 5891 reserves.
+    NoTag,
+}
 
 impl Openings {
-    /// A label of at most `most` characters, of which there are at least five.
+    /// The first four characters of a label that is longer than that, `first` being the class of its first one.
+    fn first_four(&self, first: &str) -> String {
+        let tail = format!("(?:{END}{INSIDE}|-{END})");
+        match self {
+            Openings::NoTag => format!("{first}{INSIDE}{tail}"),
+            Openings::NoPunycode => {
+                let without_x = first.replace("A-Za-z", "A-WYZa-wyz");
+                let without_n = "[A-MO-Za-mo-z0-9\\-]";
+                format!("(?:{without_x}{INSIDE}{{3}}|[Xx](?:{without_n}{INSIDE}{{2}}|[Nn]{tail}))")
+            }
+        }
+    }
+
+    /// A label that begins with `first` and has at most `most` characters, of which there are at least five.
+    fn label_from(&self, first: &str, most: u32) -> String {
+        let four = self.first_four(first);
+        format!("(?:{first}(?:{INSIDE}{{0,2}}{END})?|{four}{INSIDE}{{0,{}}}{END})", most - 5)
+    }
+
+    /// A label of at most `most` characters.
     pub(super) fn label(&self, most: u32) -> String {
-        let opening = self.after_any;
-        format!("(?:{END}(?:{INSIDE}{{0,2}}{END})?|{opening}{INSIDE}{{0,{}}}{END})", most - 5)
+        self.label_from(END, most)
     }
 
     /// The same, beginning with a letter.
     pub(super) fn label_of_letter(&self, most: u32) -> String {
-        let opening = self.after_letter;
-        format!("(?:[A-Za-z](?:{INSIDE}{{0,2}}{END})?|{opening}{INSIDE}{{0,{}}}{END})", most - 5)
+        self.label_from("[A-Za-z]", most)
     }
 
-    /// The last label of a name: it begins or ends with a letter, or has a letter or hyphen inside.
-    pub(super) fn last_label(&self, most: u32) -> String {
-        let letter_first = self.label_of_letter(most);
-        let (inside, half) = (most - 2, (most - 3) / 2);
-        format!(
-            "(?:{letter_first}|[0-9]{INSIDE}{{0,{inside}}}[A-Za-z]|\
-             [0-9]{INSIDE}{{0,{half}}}[A-Za-z\\-]{INSIDE}{{0,{half}}}[0-9])"
-        )
+    /// A name of one label: it is no number.
+    fn only_label(&self) -> String {
+        let letter_first = self.label_of_letter(63);
+        // Up to 31 digits, and then up to 32 characters the first of which is none.
+        format!("{letter_first}|[0-9]{{1,31}}(?:[A-Za-z]|[A-Za-z\\-]{INSIDE}{{0,30}}{END})")
     }
 }
 
 pub(super) fn hostname(texts: &mut Texts<'_>) -> Result<ExprId> {
-    names_of_four_blocks(texts, &NO_PUNYCODE)
+    host_names(texts, &Openings::NoPunycode)
 }
 
-/// Names of at most 253 characters.
-pub(super) fn names_of_four_blocks(texts: &mut Texts<'_>, openings: &Openings) -> Result<ExprId> {
-    let common = names(texts, 4, openings)?;
-    // One more shape: many tiny labels first, as in the names that stand for addresses (`8.b.d.0.[...].ip6.arpa`).
-    let tiny = texts.pattern(&format!("(?:{END}\\.){{0,32}}"))?;
-    let short = labels(texts, openings, 15, 11)?;
-    let last = texts.pattern(&openings.last_label(13))?;
-    let long_chain = texts.seq([tiny, short, last]);
-    Ok(texts.alt([common, long_chain]))
+/// Names of hosts: of one label that may be as long as labels can be, or of several.
+pub(super) fn host_names(texts: &mut Texts<'_>, openings: &Openings) -> Result<ExprId> {
+    let only = texts.pattern(&openings.only_label())?;
+    let several = names(texts, &HOST, openings)?;
+    Ok(texts.alt([only, several]))
 }
 
-/// Names of at most `64 * blocks - 3` characters, where a label with its dot takes 64, 32 or 16 of them.
-pub(super) fn names(texts: &mut Texts<'_>, blocks: u32, openings: &Openings) -> Result<ExprId> {
-    let few = labels(texts, openings, 63, blocks - 1)?;
-    let last = texts.pattern(&openings.last_label(61))?;
-    let few = texts.seq([few, last]);
-    let some = labels(texts, openings, 31, 2 * blocks - 1)?;
-    let last = texts.pattern(&openings.last_label(29))?;
-    let some = texts.seq([some, last]);
-    let (long, short) = (labels(texts, openings, 63, blocks - 2)?, labels(texts, openings, 15, 7)?);
-    let last = texts.pattern(&openings.last_label(13))?;
-    let many = texts.seq([long, short, last]);
-    Ok(texts.alt([few, some, many]))
+/// Names of one shape.
+pub(super) fn names(texts: &mut Texts<'_>, shape: &Shape, openings: &Openings) -> Result<ExprId> {
+    let first = texts.pattern(&(openings.label(shape.first) + "\\."))?;
+    let first = texts.up_to(first, Shape::FIRST_LABELS);
+    let others = texts.pattern(&(openings.label(shape.others) + "\\."))?;
+    let others = texts.up_to(others, Shape::OTHER_LABELS);
+    let last = texts.pattern(&openings.label_of_letter(shape.others))?;
+    Ok(texts.seq([first, others, last]))
 }
 
-/// Up to `count` labels of at most `most` characters, each with its dot.
-fn labels(texts: &mut Texts<'_>, openings: &Openings, most: u32, count: u32) -> Result<ExprId> {
-    let label = texts.pattern(&(openings.label(most) + "\\."))?;
-    Ok(texts.up_to(label, count))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_name_is_within_the_bound() {
+        assert_eq!(HOST.longest(), 252);
+    }
 }

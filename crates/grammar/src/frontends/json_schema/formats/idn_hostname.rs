@@ -13,7 +13,7 @@
 //!
 //! A name has at most four labels of at most 61 characters, unless it is all ASCII; so it stays below 253.
 
-use super::hostname::{NO_TAG, names_of_four_blocks};
+use super::hostname::{self, Openings};
 use super::texts::Texts;
 use crate::error::Result;
 use crate::ir::ExprId;
@@ -54,10 +54,8 @@ const LEFT_TO_RIGHT: &[Script] = &[
 ];
 
 /// Hebrew, and Arabic with some letters of Persian.
-const RIGHT_TO_LEFT: &[&str] = &[
-    "\u{5d0}-\u{5ea}",
-    "\u{621}-\u{63a}\u{641}-\u{64a}\u{67e}\u{686}\u{698}\u{6a9}\u{6af}\u{6cc}",
-];
+const RIGHT_TO_LEFT: &[&str] =
+    &["\u{5d0}-\u{5ea}", "\u{621}-\u{63a}\u{641}-\u{64a}\u{67e}\u{686}\u{698}\u{6a9}\u{6af}\u{6cc}"];
 
 /// Digits of a label from right to left; the two kinds do not mix.
 const DIGITS: &[&str] = &["0-9", "\u{660}-\u{669}"];
@@ -67,28 +65,27 @@ const LABELS: u32 = 4;
 const LONGEST_LABEL: u32 = 61;
 
 pub(super) fn idn_hostname(texts: &mut Texts<'_>) -> Result<ExprId> {
-    let ascii = names_of_four_blocks(texts, &NO_TAG)?;
+    let ascii = hostname::host_names(texts, &Openings::NoTag)?;
     let others = names_of_short_labels(texts, LABELS)?;
     Ok(texts.alt([ascii, others]))
 }
 
 /// Names of up to `count` labels with letters of any language, each of at most 61 characters, in Punycode and in UTF-8.
 pub(super) fn names_of_short_labels(texts: &mut Texts<'_>, count: u32) -> Result<ExprId> {
-    let mut labels = vec![texts.pattern(&NO_TAG.label(LONGEST_LABEL))?];
-    let mut last_labels = vec![texts.pattern(&NO_TAG.last_label(LONGEST_LABEL))?];
+    let mut labels = vec![texts.pattern(&Openings::NoTag.label(LONGEST_LABEL))?];
+    let letter_first = texts.pattern(&Openings::NoTag.label_of_letter(LONGEST_LABEL))?;
+    let mut last_labels = vec![letter_first];
     for script in LEFT_TO_RIGHT {
         let Script { letters, signs, most } = script;
-        let label = format!(
-            "[a-z0-9{letters}](?:[a-z0-9{letters}{signs}]|-[a-z0-9{letters}]){{0,{}}}",
-            most - 1
-        );
+        let label =
+            format!("[a-z0-9{letters}](?:[a-z0-9{letters}{signs}]|-[a-z0-9{letters}]){{0,{}}}", most - 1);
         labels.push(texts.pattern(&label)?);
-        // Not a number, so that a name does not end with one: it begins with a letter.
+        // The last label begins with a letter, as in names of ASCII.
         let last = label.replacen("[a-z0-9", "[a-z", 1);
         last_labels.push(texts.pattern(&last)?);
     }
     let left_to_right = chain(texts, count, labels, last_labels);
-    let mut labels = vec![texts.pattern(&NO_TAG.label_of_letter(LONGEST_LABEL))?];
+    let mut labels = vec![letter_first];
     for letters in RIGHT_TO_LEFT {
         for digits in DIGITS {
             let label = format!("[{letters}](?:-?[{letters}{digits}]){{0,{}}}", ALPHABET - 1);

@@ -9,7 +9,8 @@ use super::texts::Texts;
 use crate::error::Result;
 use crate::ir::ExprId;
 
-const IPV4: &str = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\\.(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}";
+const IPV4: &str =
+    "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])(?:\\.(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])){3}";
 
 /// How many groups an address has.
 const GROUPS: u32 = 8;

@@ -68,7 +68,7 @@ pub static REGISTRY: &[Format] = &[
         name: "date-time",
         about: "a date, `T`, and a time with its offset (RFC 3339), on days that the calendar has",
         narrower: Some(
-            "a leap second stands at the end of June or December in UTC, with an offset of whole or half hours",
+            "a leap second stands at the end of June or December in UTC, with an offset of whole hours",
         ),
         build: date_time::date_time,
     },
@@ -81,7 +81,7 @@ pub static REGISTRY: &[Format] = &[
     Format {
         name: "time",
         about: "a time of day with its offset, as `23:59:59.5+01:00` (RFC 3339)",
-        narrower: Some("a leap second, 23:59:60 in UTC, has an offset of whole or half hours"),
+        narrower: Some("a leap second, 23:59:60 in UTC, has an offset of whole hours"),
         build: date_time::time,
     },
     Format {
@@ -94,8 +94,8 @@ pub static REGISTRY: &[Format] = &[
         name: "email",
         about: "a mail address (RFC 5321), quoted local parts and address literals among them",
         narrower: Some(
-            "a domain has at most 189 characters, and is otherwise as in `hostname`; an address literal is IPv4 \
-             without leading zeros or IPv6",
+            "a domain has up to two labels of 41 characters and then up to five of 20, and is otherwise as in \
+             `hostname`; an address literal is IPv4 without leading zeros, or IPv6",
         ),
         build: email::email,
     },
@@ -112,8 +112,8 @@ pub static REGISTRY: &[Format] = &[
         name: "hostname",
         about: "a host name (RFC 1123) of labels of at most 63 characters, at most 253 in all",
         narrower: Some(
-            "no label begins with `xn--`, since Punycode cannot be checked; names of more than four labels have at \
-             most two, the first, of more than 31 characters",
+            "no label begins with `xn--`, since Punycode cannot be checked; a name of several labels has up to two of \
+             63 characters and then up to five of 24, the last of which begins with a letter",
         ),
         build: hostname::hostname,
     },
@@ -139,12 +139,7 @@ pub static REGISTRY: &[Format] = &[
         narrower: None,
         build: ip::ipv6,
     },
-    Format {
-        name: "uri",
-        about: "a URI with its scheme (RFC 3986)",
-        narrower: None,
-        build: uri::uri,
-    },
+    Format { name: "uri", about: "a URI with its scheme (RFC 3986)", narrower: None, build: uri::uri },
     Format {
         name: "uri-reference",
         about: "a URI or a relative reference (RFC 3986)",
@@ -191,8 +186,8 @@ pub static REGISTRY: &[Format] = &[
         name: "regex",
         about: "a regular expression of ECMA-262, valid with and without its flag `u`",
         narrower: Some(
-            "groups nest five deep, those of assertions less; no names and no backreferences; a range in a class \
-             or a quantifier only where its order is plain to see",
+            "groups nest four deep, and once inside of assertions, which stand at the top or in one group; no names and \
+             no backreferences; ranges in classes and of quantifiers only where their order is plain to see",
         ),
         build: regex::regex,
     },

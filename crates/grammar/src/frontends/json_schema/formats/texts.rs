@@ -52,11 +52,6 @@ impl<'a> Texts<'a> {
         self.builder.repeat(item, 0, None)
     }
 
-    /// `item` or nothing.
-    pub(super) fn optional(&mut self, item: ExprId) -> ExprId {
-        self.builder.optional(item)
-    }
-
     /// What is in both languages. It is determinised ahead of time, so both are to be small.
     pub(super) fn both(&mut self, one: ExprId, other: ExprId) -> ExprId {
         self.builder.and([one, other])

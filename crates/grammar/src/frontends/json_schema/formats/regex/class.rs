@@ -18,8 +18,8 @@ use crate::regular::CharSet;
 
 /// Borders between the two ends of a range, each the second letter of an alphabet or script.
 const BORDERS: &[char] = &[
-    '\u{c1}', '\u{e1}', '\u{101}', '\u{392}', '\u{3b2}', '\u{411}', '\u{431}', '\u{5d1}', '\u{622}', '\u{906}',
-    '\u{e02}', '\u{3042}', '\u{30a2}', '\u{4e01}', '\u{ac01}',
+    '\u{c1}', '\u{e1}', '\u{101}', '\u{392}', '\u{3b2}', '\u{411}', '\u{431}', '\u{5d1}', '\u{622}',
+    '\u{906}', '\u{e02}', '\u{3042}', '\u{30a2}', '\u{4e01}', '\u{ac01}',
 ];
 const FIRST_BEYOND_ASCII: char = '\u{80}';
 /// Beyond it a character is two without the flag `u`, and cannot end a range.
@@ -54,7 +54,8 @@ fn ranges_beyond_ascii(texts: &mut Texts<'_>, items: &mut Vec<ExprId>) {
     let hyphen = texts.literal("-");
     let mut low = FIRST_BEYOND_ASCII;
     for &border in BORDERS {
-        let before = CharSet::new([(low, char::MAX)]).intersection(&CharSet::new([(border, char::MAX)]).complement());
+        let before =
+            CharSet::new([(low, char::MAX)]).intersection(&CharSet::new([(border, char::MAX)]).complement());
         let (first, last) = (texts.class(before), texts.class(CharSet::new([(border, LAST_OF_RANGES)])));
         items.push(texts.seq([first, hyphen, last]));
         low = border;
@@ -68,9 +69,7 @@ fn escaped_ranges() -> String {
     for digit in 0..15 {
         let (one, more) = (hex_digit(digit), hex_digits_above(digit));
         ranges.push(format!("\\\\x{one}{HEX}-\\\\x{more}{HEX}"));
-        for alike in ["00", "30"] {
-            ranges.push(format!("\\\\u{alike}{one}{HEX}-\\\\u{alike}{more}{HEX}"));
-        }
+        ranges.push(format!("\\\\u00{one}{HEX}-\\\\u00{more}{HEX}"));
         ranges.push(format!("\\\\u0{one}{HEX}{{2}}-\\\\u0{more}{HEX}{{2}}"));
         ranges.push(format!("\\\\u0{one}0{HEX}-\\\\u0{one}[1-9A-Fa-f]{HEX}"));
         // No half of a surrogate pair begins a range or ends one.

@@ -5,7 +5,8 @@
 //! regular or would be large:
 //!
 //! * Groups nest up to [`DEPTH`] levels. An assertion in parentheses takes no quantifier and a group does, so each level
-//!   would hold the one below twice; the insides of assertions are therefore less deep.
+//!   would hold the one below twice; assertions therefore stand at the top or inside of one group, and groups nest
+//!   inside of them once.
 //! * Names of groups must be unique and backreferences must have their group, so there are neither, and no `\0`.
 //! * The two numbers of `{n,m}` and the two ends of `[a-z]` must be in order, which takes an alternative for each
 //!   value of the first. [`quantifier`] and `class` say which ones there are.
@@ -19,9 +20,11 @@ use crate::error::Result;
 use crate::ir::ExprId;
 
 /// How deep groups may nest.
-const DEPTH: u32 = 5;
+const DEPTH: u32 = 4;
 /// How deep groups may nest inside of an assertion.
 const DEPTH_IN_ASSERTIONS: u32 = 1;
+/// How many groups an assertion may be inside of.
+const DEPTH_OF_ASSERTIONS: u32 = 1;
 
 /// Characters that are not syntax.
 const PLAIN: &str = "[^\\^$\\\\.*+?()\\[\\]{}|]";
@@ -41,14 +44,14 @@ pub(super) fn regex(texts: &mut Texts<'_>) -> Result<ExprId> {
     let group = texts.pattern("\\((?:\\?:)?")?;
     let assertion = texts.pattern("\\(\\?<?[=!]")?;
     let mut body = texts.star(simple);
-    let mut in_assertion = body;
+    let mut assertion_or_none = Vec::new();
     for depth in 1..=DEPTH {
         let grouped = texts.seq([group, body, close, quantifier]);
-        let asserted = texts.seq([assertion, in_assertion, close]);
-        let term = texts.alt([simple, grouped, asserted]);
+        let asserted = assertion_or_none.iter().copied().filter(|_| depth + DEPTH_OF_ASSERTIONS >= DEPTH);
+        let term = texts.alt([simple, grouped].into_iter().chain(asserted));
         body = texts.star(term);
-        if depth <= DEPTH_IN_ASSERTIONS {
-            in_assertion = body;
+        if depth == DEPTH_IN_ASSERTIONS {
+            assertion_or_none.push(texts.seq([assertion, body, close]));
         }
     }
     Ok(body)
@@ -64,21 +67,15 @@ fn simple_term(texts: &mut Texts<'_>, quantifier: ExprId) -> Result<ExprId> {
     Ok(texts.alt([quantified, others]))
 }
 
-/// A quantifier or none. A first number of one or two digits may have a second one of up to four.
+/// A quantifier or none. Two numbers are in order if the first has one digit, and also if it has two and the second
+/// has another first digit; the second has four at most.
 fn quantifier(texts: &mut Texts<'_>) -> Result<ExprId> {
     let mut counts = String::from("[0-9]+,?|[0-9],[1-9][0-9]{1,3}|[1-9][0-9],[1-9][0-9]{2,3}");
     for low in 0..10 {
         let _ = write!(counts, "|{low},[{low}-9]");
     }
-    for tens in 1..10 {
-        let _ = write!(counts, "|{tens}(?:0,{tens}[0-9]");
-        for low in 1..10 {
-            let _ = write!(counts, "|{low},{tens}[{low}-9]");
-        }
-        if tens < 9 {
-            let _ = write!(counts, "|[0-9],[{}-9][0-9]", tens + 1);
-        }
-        counts.push(')');
+    for tens in 1..9 {
+        let _ = write!(counts, "|{tens}[0-9],[{}-9][0-9]", tens + 1);
     }
     texts.pattern(&format!("(?:(?:[*+?]|\\{{(?:{counts})\\}})\\??)?"))
 }
