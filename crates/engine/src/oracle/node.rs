@@ -9,7 +9,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tokenstile_grammar::ir::TokenSet;
 use tokenstile_grammar::regular::{CharSet, Dfa, determinize};
-use tokenstile_grammar::{Budget, Expr, ExprId, Grammar, Result, RuleId};
+use tokenstile_grammar::{Budget, Error, Expr, ExprId, Grammar, Result, RuleId};
+
+use super::json_text::JsonText;
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -22,7 +24,7 @@ impl NodeId {
 }
 
 /// A position inside a node.
-pub(super) type At = u32;
+pub(super) type At = u64;
 
 /// The position where every node starts.
 pub(super) const START: At = 0;
@@ -40,6 +42,8 @@ enum Node {
     Class(CharSet),
     /// A regular language; the position is the state.
     Dfa(Arc<Dfa>),
+    /// The spellings of a regular language in JSON; the position is its own.
+    JsonText(JsonText),
     /// A token; the position is 1 at the end.
     Token(TokenSet),
     /// The parts one after the other; the position counts those that are done.
@@ -115,10 +119,11 @@ impl Nodes {
             Node::Never => false,
             Node::Bytes(bytes) => at as usize == bytes.len(),
             Node::Class(_) => at == CLASS_END,
-            Node::Dfa(dfa) => dfa.is_accepting(at),
+            Node::Dfa(dfa) => dfa.is_accepting(at as u32),
+            Node::JsonText(text) => text.is_end(at),
             Node::Seq(items) => at as usize == items.len(),
             // A round that may be empty can be made up for free, so then no count is too low.
-            &Node::Repeat { body, min, .. } => at >= min || self.is_nullable(body),
+            &Node::Repeat { body, min, .. } => at >= At::from(min) || self.is_nullable(body),
             Node::Token(_) | Node::Alt(_) | Node::Rule { .. } => at == 1,
         }
     }
@@ -128,7 +133,8 @@ impl Nodes {
         match &self.all[node.index()] {
             Node::Bytes(bytes) => (bytes.get(at as usize) == Some(&byte)).then_some(at + 1),
             Node::Class(set) if at != CLASS_END => class_after(set, at, byte),
-            Node::Dfa(dfa) => dfa.next(at, byte),
+            Node::Dfa(dfa) => dfa.next(at as u32, byte).map(At::from),
+            Node::JsonText(text) => text.after_byte(at, byte),
             _ => None,
         }
     }
@@ -154,8 +160,12 @@ impl Nodes {
             Node::Seq(items) => (items.get(at as usize).map_or(&[], std::slice::from_ref), at + 1),
             Node::Alt(items) if at == START => (items, 1),
             Node::Rule { body, .. } if at == START => (std::slice::from_ref(body), 1),
-            Node::Repeat { body, min, max: None } => (std::slice::from_ref(body), (at + 1).min(*min)),
-            Node::Repeat { body, max: Some(max), .. } if at < *max => (std::slice::from_ref(body), at + 1),
+            Node::Repeat { body, min, max: None } => {
+                (std::slice::from_ref(body), (at + 1).min(At::from(*min)))
+            }
+            Node::Repeat { body, max: Some(max), .. } if at < At::from(*max) => {
+                (std::slice::from_ref(body), at + 1)
+            }
             _ => (&[], START),
         };
         callees.iter().filter(|&&callee| self.is_productive(callee)).map(move |&callee| (callee, after))
@@ -204,6 +214,7 @@ fn generates_given(node: &Node, known: &[bool]) -> bool {
         Node::Bytes(_) => true,
         Node::Class(set) => !set.ranges().is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty(),
+        Node::JsonText(text) => !text.is_empty(),
         Node::Token(set) => set.negated || !set.ids.is_empty(),
         Node::Seq(items) => items.iter().all(|item| known[item.index()]),
         Node::Alt(items) => items.iter().any(|item| known[item.index()]),
@@ -218,6 +229,7 @@ fn nullable_given(node: &Node, known: &[bool]) -> bool {
         Node::Never | Node::Class(_) | Node::Token(_) => false,
         Node::Bytes(bytes) => bytes.is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty() && dfa.is_accepting(Dfa::START),
+        Node::JsonText(text) => text.is_nullable(),
         Node::Seq(_) | Node::Alt(_) | Node::Repeat { .. } | Node::Rule { .. } => generates_given(node, known),
     }
 }
@@ -226,7 +238,9 @@ fn children(node: &Node) -> &[NodeId] {
     match node {
         Node::Seq(items) | Node::Alt(items) => items,
         Node::Repeat { body, .. } | Node::Rule { body, .. } => std::slice::from_ref(body),
-        Node::Never | Node::Bytes(_) | Node::Class(_) | Node::Dfa(_) | Node::Token(_) => &[],
+        Node::Never | Node::Bytes(_) | Node::Class(_) | Node::Dfa(_) | Node::JsonText(_) | Node::Token(_) => {
+            &[]
+        }
     }
 }
 
@@ -238,8 +252,8 @@ fn child(grammar: &Grammar, expr: ExprId) -> NodeId {
     }
 }
 
-/// Which expressions a node may call, as against those that only stand in a conjunction or a complement and are part
-/// of its automaton.
+/// Which expressions a node may call, as against those that only stand in a conjunction, a complement or a JSON text and
+/// are part of its automaton.
 fn callable(grammar: &Grammar) -> Vec<bool> {
     let mut callable = vec![false; grammar.exprs().len()];
     let mut mark = |items: &[ExprId]| items.iter().for_each(|item| callable[item.index()] = true);
@@ -265,6 +279,8 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         &Expr::Repeat { body, min, max } => Node::Repeat { body: child(grammar, body), min, max },
         Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
         Expr::Automaton(automaton) => Node::Dfa(Arc::clone(&automaton.dfa)),
+        Expr::JsonText(text) => Node::JsonText(JsonText::new(grammar, *text, budget)?),
+        Expr::Members { .. } => return Err(Error::unsupported("the oracle does not read lists of members")),
         Expr::Token(set) => Node::Token(set.clone()),
         // Mentions of a rule go to the rule's own node, and the tags were lowered: nobody calls these.
         Expr::Never | Expr::Rule(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => Node::Never,
@@ -294,6 +310,6 @@ fn class_after(set: &CharSet, read: At, byte: u8) -> Option<At> {
         return None;
     }
     let overlaps = |&(first, last): &(char, char)| u32::from(first) <= high && low <= u32::from(last);
-    let next = if open_bits == 0 { CLASS_END } else { read << 8 | u32::from(byte) };
+    let next = if open_bits == 0 { CLASS_END } else { read << 8 | At::from(byte) };
     set.ranges().iter().any(overlaps).then_some(next)
 }

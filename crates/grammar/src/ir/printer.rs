@@ -60,6 +60,7 @@ fn children(expr: &Expr) -> (&[ExprId], Binding) {
         Expr::Seq(items) => (items, Binding::Complement),
         Expr::Not(item) => (std::slice::from_ref(item), Binding::Quantified),
         Expr::Repeat { body, .. } => (std::slice::from_ref(body), Binding::Atom),
+        Expr::JsonText(text) => (std::slice::from_ref(text), Binding::Alternatives),
         _ => (&[], Binding::Atom),
     }
 }
@@ -272,7 +273,7 @@ fn measure(grammar: &Grammar, uses: &[u32], shares: bool) -> (Vec<bool>, u64) {
         let mut height = 0;
         for child in children {
             let at = child.index();
-            let grouped = binding(grammar.expr(*child)) < place;
+            let grouped = matches!(expr, Expr::JsonText(_)) || binding(grammar.expr(*child)) < place;
             let nested = heights[at] + u32::from(grouped);
             if nested > DEEPEST {
                 is_helper[at] = true;
@@ -331,6 +332,11 @@ impl Grammar {
                 Expr::Repeat { body, min, max } => {
                     stack.push(Piece::Text(quantifier(*min, *max)));
                     stack.push(Piece::Expr(*body, Binding::Atom));
+                }
+                Expr::JsonText(text) => {
+                    out.write_str("JsonText(")?;
+                    stack.push(Piece::Text(")".to_owned()));
+                    stack.push(Piece::Expr(*text, Binding::Alternatives));
                 }
                 leaf => out.write_str(&leaf_text(leaf, &layout.rules))?,
             }

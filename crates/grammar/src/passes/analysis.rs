@@ -20,7 +20,8 @@ pub fn nullable(grammar: &Grammar) -> Vec<bool> {
 }
 
 /// The least set of expressions that holds the leaves for which `leaf` says so, sequences and conjunctions of
-/// members, alternatives with a member, repeats of members or of nothing, and rules whose body is a member.
+/// members, alternatives with a member, repeats of members or of nothing, JSON texts of a member, and rules whose body is a
+/// member.
 fn least_fixpoint(grammar: &Grammar, leaf: impl Fn(&Expr) -> bool) -> Vec<bool> {
     let count = grammar.exprs().len();
     let mut parents: Vec<Vec<ExprId>> = vec![Vec::new(); count];
@@ -31,7 +32,7 @@ fn least_fixpoint(grammar: &Grammar, leaf: impl Fn(&Expr) -> bool) -> Vec<bool> 
         missing[id.index()] = match expr {
             Expr::Seq(items) | Expr::And(items) => items.len(),
             Expr::Repeat { min: 0, .. } | Expr::Not(_) => 0,
-            Expr::Alt(_) | Expr::Repeat { .. } | Expr::Rule(_) => 1,
+            Expr::Alt(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::Rule(_) => 1,
             other => usize::from(!leaf(other)),
         };
         if missing[id.index()] == 0 {

@@ -10,8 +10,10 @@
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
+//! | `JsonText(e)` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes |
 //!
-//! The last three are our own, for what the printer could not say otherwise. Their names are free for rules.
+//! The last four are our own, for what the printer could not say otherwise. Their names are free for rules. The
+//! argument of `JsonText` is an expression and no value, so it is the parser that reads it, as a group.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch, quoted};
 use crate::regular::{self, CharSet};
 
-/// The macros.
+/// The macros whose arguments are values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Macro {
     Regex,
