@@ -157,7 +157,7 @@ pub(super) fn exponent(builder: &mut Builder, exponents: Exponents) -> ExprId {
         let digits = padded(builder, exponents.low.unwrap_or(0).max(0), exponents.high);
         signed.push(builder.seq([plus, digits]));
     }
-    if exponents.low.is_none_or(|low| low <= 0) {
+    if exponents.low.is_none_or(|low| low < 0) {
         let minus = builder.bytes(b"-");
         let least = exponents.high.map_or(0, |high| (-high).max(0));
         let digits = padded(builder, least, exponents.low.map(|low| -low));
