@@ -10,8 +10,9 @@
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
+//! | `Decimals("[0, 100): 0 +1*7", points=true)` | the decimal numbers of an interval that are multiples (see `json_schema/values/numbers/text.rs`) |
 //!
-//! The last three are our own, for what the printer could not say otherwise. Their names are free for rules.
+//! The last four are our own, for what the printer could not say otherwise. Their names are free for rules.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::suggest;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::frontends::json_schema::values::numbers;
 use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch, quoted};
 use crate::regular::{self, CharSet};
@@ -36,10 +38,11 @@ pub(super) enum Macro {
     FreeText,
     Bytes,
     AnyToken,
+    Decimals,
 }
 
 impl Macro {
-    const ALL: [(&'static str, Macro); 9] = [
+    const ALL: [(&'static str, Macro); 10] = [
         ("Regex", Macro::Regex),
         ("Substring", Macro::Substring),
         ("TagDispatch", Macro::TagDispatch),
@@ -49,6 +52,7 @@ impl Macro {
         ("FreeText", Macro::FreeText),
         ("Bytes", Macro::Bytes),
         ("AnyToken", Macro::AnyToken),
+        ("Decimals", Macro::Decimals),
     ];
 
     pub(super) fn find(name: &str) -> Option<Macro> {
@@ -61,7 +65,7 @@ impl Macro {
 
     /// Whether no rule may have the name.
     pub(super) fn is_reserved(self) -> bool {
-        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken)
+        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken | Macro::Decimals)
     }
 
     /// Whether it may stand in a lookahead.
@@ -75,6 +79,7 @@ impl Macro {
             Macro::Regex => &["json_string", "flags"],
             Macro::TagDispatch | Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
             Macro::FreeText => &["before"],
+            Macro::Decimals => &["points"],
             _ => &[],
         }
     }
@@ -124,6 +129,7 @@ pub(super) fn call(parser: &mut Parser<'_>, called: Macro, at: usize) -> Result<
         Macro::FreeText => call.free_text(),
         Macro::Bytes => call.bytes(),
         Macro::AnyToken => call.any_token(),
+        Macro::Decimals => call.decimals(),
     }
 }
 
@@ -387,6 +393,18 @@ impl<'s> Call<'_, 's> {
             return self.refuse(argument.at, "`AnyToken` takes no arguments");
         }
         Ok(self.parser.builder.token(TokenSet::new(Vec::new(), true)))
+    }
+
+    fn decimals(&mut self) -> Result<ExprId> {
+        let points = self.flag("points", true)?;
+        let mut texts = self.texts("the description of the numbers")?;
+        let (Some(text), true) = (texts.pop(), texts.is_empty()) else {
+            return self.refuse(self.at, "`Decimals` takes exactly one description of numbers");
+        };
+        let place = Place::in_text(self.parser.source, self.at);
+        let automaton =
+            numbers::decimals(&text, points, self.parser.budget).map_err(|error| error.at(place))?;
+        Ok(self.parser.builder.automaton(automaton))
     }
 
     fn token_tag_dispatch(&mut self) -> Result<ExprId> {

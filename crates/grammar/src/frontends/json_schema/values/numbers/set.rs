@@ -13,8 +13,6 @@
 //! So a set that is empty has no piece, with one exception: a long piece under a condition of several grids may be
 //! shorter than the period of the condition, and have no member all the same. Such a set counts as not empty.
 
-use std::fmt;
-
 use super::condition::Condition;
 use super::decimal::Decimal;
 use super::interval::{Cut, Interval, Side};
@@ -94,7 +92,7 @@ impl NumberSet {
                 format!("multiples of {step}: not a positive number"),
             ));
         }
-        Ok(Self::of(Interval::all(), Condition::multiples(step.clone())))
+        Ok(Self::of(Interval::all(), Condition::multiples(steps::checked(step.clone())?)))
     }
 
     fn of(interval: Interval, condition: Condition) -> Self {
@@ -319,12 +317,5 @@ impl<'p> Walk<'p> {
             Some(piece) if piece.interval.low > *low => (&self.nothing, &piece.interval.low),
             Some(piece) => (&piece.condition, &piece.interval.high),
         }
-    }
-}
-
-/// The interval and the sum of the condition, as in `[1, 100): 1 - 7 + 2*14`.
-impl fmt::Display for Piece {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.interval, self.condition)
     }
 }

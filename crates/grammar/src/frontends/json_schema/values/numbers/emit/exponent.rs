@@ -104,8 +104,11 @@ fn large_groups(condition: &Condition, most: usize, budget: &Budget) -> Result<V
     let short = Condition::multiples(Decimal::power_of_ten(-PLACES));
     let covering = condition.steps().map(|step| Factors::of(step).covering_power()).max().unwrap_or(0);
     let uniform_from = LARGE.max(PLACES + covering);
+    // No mantissa is a multiple of a step of ten or more.
+    let lowest = condition.steps().map(Decimal::highest_place).min().unwrap_or(0);
+    let from = if condition.holds_off_grid() { LARGE } else { LARGE.max(lowest) };
     let mut groups = Vec::new();
-    for exponent in (LARGE..uniform_from).take(most) {
+    for exponent in (from..uniform_from).take(most) {
         let condition = condition.shifted(-exponent).intersect(&short, budget)?;
         groups.push(Group { exponents: Exponents::single(exponent), condition });
     }

@@ -20,6 +20,7 @@ mod digits;
 mod exponent;
 mod trackers;
 
+pub(super) use self::automaton::automaton;
 use self::digits::{Digits, Fraction};
 use self::exponent::{Exponents, LARGE, PLACES, SMALL};
 use super::condition::Condition;
@@ -216,7 +217,7 @@ impl Emitter<'_> {
         if let Some(members) = members(piece, FEW, self.budget)? {
             return self.listed(members.iter(), points);
         }
-        match automaton::automaton(piece, points, self.budget) {
+        match automaton(piece, points, self.budget) {
             Ok(automaton) => Ok(self.builder.automaton(automaton)),
             Err(error) => match members(piece, MANY, self.budget)? {
                 Some(members) => self.listed(members.iter(), points),

@@ -100,3 +100,38 @@ fn expressions_read_well() {
     assert_eq!(printed(&set("int >=20 <=599"), plain), r#"[2-9] [0-9] | [1-5] [0-9]{2}"#);
     assert_eq!(printed(&set("int >=-3 <=3"), plain), r#""-"? [0-3]"#);
 }
+
+#[test]
+fn automata_read_back() {
+    for text in ["%7", "%2.5 >0.3", "int !%3 <=1000", "!int >=1 <2000", "%3 !%6 >=-1e30"] {
+        let set = set(text);
+        let grammar = format!("root ::= {}\n", printed(&set, Spelling::default()));
+        assert!(grammar.contains("Decimals("), "{grammar}");
+        let limits = Limits::default();
+        let parsed = crate::frontends::ebnf::parse(&grammar, "root", &limits, &Budget::default()).unwrap();
+        assert_eq!(parsed.to_string(), grammar);
+        let body = parsed.rule(parsed.root()).body;
+        assert_eq!(determinize(&parsed, body, &Budget::default()).unwrap(), language(&set), "{text}");
+    }
+}
+
+#[test]
+fn descriptions_may_be_wrong() {
+    for text in [
+        "",
+        "[0, 1]",
+        "[0, 1]: 2",
+        "[0 1]: 0",
+        "[1, 0]: 0 +1*7",
+        "[-5, 5]: 1",
+        "[0, ): 0 +1*0",
+        "[0, ): 0 1*-7",
+        "[x, ): 0",
+        "é: 0",
+        "[0, é: 1",
+    ] {
+        assert!(super::super::decimals(text, true, &Budget::default()).is_err(), "{text}");
+    }
+    let overflow = format!("[0, ): 1 +{0}*2 +{0}*4", i64::MAX);
+    assert!(super::super::decimals(&overflow, true, &Budget::default()).is_ok());
+}
