@@ -22,6 +22,7 @@ use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::suggest;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::frontends::json_schema::values::numbers;
 use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch, quoted};
 use crate::regular::{self, CharSet};
@@ -38,10 +39,11 @@ pub(super) enum Macro {
     FreeText,
     Bytes,
     AnyToken,
+    Decimals,
 }
 
 impl Macro {
-    const ALL: [(&'static str, Macro); 9] = [
+    const ALL: [(&'static str, Macro); 10] = [
         ("Regex", Macro::Regex),
         ("Substring", Macro::Substring),
         ("TagDispatch", Macro::TagDispatch),
@@ -51,6 +53,7 @@ impl Macro {
         ("FreeText", Macro::FreeText),
         ("Bytes", Macro::Bytes),
         ("AnyToken", Macro::AnyToken),
+        ("Decimals", Macro::Decimals),
     ];
 
     pub(super) fn find(name: &str) -> Option<Macro> {
@@ -63,7 +66,7 @@ impl Macro {
 
     /// Whether no rule may have the name.
     pub(super) fn is_reserved(self) -> bool {
-        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken)
+        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken | Macro::Decimals)
     }
 
     /// Whether it may stand in a lookahead.
@@ -77,6 +80,7 @@ impl Macro {
             Macro::Regex => &["json_string", "flags"],
             Macro::TagDispatch | Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
             Macro::FreeText => &["before"],
+            Macro::Decimals => &["points"],
             _ => &[],
         }
     }
@@ -126,6 +130,7 @@ pub(super) fn call(parser: &mut Parser<'_>, called: Macro, at: usize) -> Result<
         Macro::FreeText => call.free_text(),
         Macro::Bytes => call.bytes(),
         Macro::AnyToken => call.any_token(),
+        Macro::Decimals => call.decimals(),
     }
 }
 
@@ -389,6 +394,18 @@ impl<'s> Call<'_, 's> {
             return self.refuse(argument.at, "`AnyToken` takes no arguments");
         }
         Ok(self.parser.builder.token(TokenSet::new(Vec::new(), true)))
+    }
+
+    fn decimals(&mut self) -> Result<ExprId> {
+        let points = self.flag("points", true)?;
+        let mut texts = self.texts("the description of the numbers")?;
+        let (Some(text), true) = (texts.pop(), texts.is_empty()) else {
+            return self.refuse(self.at, "`Decimals` takes exactly one description of numbers");
+        };
+        let place = Place::in_text(self.parser.source, self.at);
+        let automaton =
+            numbers::decimals(&text, points, self.parser.budget).map_err(|error| error.at(place))?;
+        Ok(self.parser.builder.automaton(automaton))
     }
 
     fn token_tag_dispatch(&mut self) -> Result<ExprId> {

@@ -128,11 +128,13 @@ impl<'b> Digits<'b> {
             let zero = self.digit(0, 0);
             if low.closed { free.push(zero) } else { tight.push(self.positive_after(zero)) }
         } else if !low.is_shortest() {
-            shortest += 1;
             let first = low.digits[0];
             let rest = self.at_least(low, 1);
             let freely = self.split(first, rest, low.whole, &mut tight);
-            free.push(self.whole_part(if freely { first } else { first + 1 }, 9, low.whole));
+            if first > 0 {
+                shortest += 1;
+                free.push(self.whole_part(if freely { first } else { first + 1 }, 9, low.whole));
+            }
         }
         let longest = high.map(|high| if self.is_longest(high) { high.whole } else { high.whole - 1 });
         free.push(self.any_whole(shortest, longest));
