@@ -7,7 +7,6 @@
 use super::super::values::ValueSet;
 use super::super::values::arrays::{ArrayShape, Contains};
 use super::super::values::formula::FormulaId;
-use super::super::values::numbers::Decimal;
 use super::super::values::texts::TextSet;
 use super::Emitter;
 use super::layout::{Around, Depth};
@@ -240,8 +239,7 @@ impl Emitter<'_> {
             }
         }
         if !set.numbers.is_empty() {
-            let numbers: Option<Vec<Decimal>> = set.numbers.single().map(|one| vec![one.clone()]);
-            let Some(numbers) = numbers else {
+            let Some(numbers) = set.numbers.listed(MAX_LISTED) else {
                 return Err(Error::unsupported(format!(
                     "uniqueItems where items may be numbers, except of a range of at most {MAX_LISTED}"
                 )));

@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::ir::ExprId;
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant};
 
-/// So many conditions on values of unknown keys may meet in one object.
-const MAX_WITNESSES: usize = 4;
+/// So many conditions that a member must bear out may meet in one key.
+const MAX_WITNESSES: usize = 6;
 
 /// The parts of a list, as they come together.
 #[derive(Default)]
@@ -162,6 +162,37 @@ impl Emitter<'_> {
         witnesses: &[(usize, FormulaId)],
         list: &mut Draft,
     ) -> Result<Box<[Variant]>> {
+        let mut open = Vec::new();
+        let mut always = vec![0];
+        for &(at, bears) in witnesses {
+            let formulas = &mut self.expander.algebra.formulas;
+            let (within, outside) = (formulas.and(value, bears), formulas.not(bears));
+            let beyond = formulas.and(value, outside);
+            if self.expander.is_hollow(within)? {
+                continue;
+            }
+            if self.expander.is_hollow(beyond)? {
+                always.push(at as u32 + 1);
+            } else {
+                open.push((at, bears));
+            }
+        }
+        self.combined(value, &open, &always, list)
+    }
+
+    /// A variant for each choice of the witnesses that the value may or may not bear out.
+    fn combined(
+        &mut self,
+        value: FormulaId,
+        witnesses: &[(usize, FormulaId)],
+        always: &[u32],
+        list: &mut Draft,
+    ) -> Result<Box<[Variant]>> {
+        if witnesses.len() > MAX_WITNESSES {
+            return Err(Error::unsupported(
+                "too many conditions on the members of an object meet in one key",
+            ));
+        }
         let mut variants = Vec::new();
         for chosen in 0..1_u32 << witnesses.len() {
             let chosen = |at: usize| chosen & (1 << at) != 0;
@@ -174,8 +205,10 @@ impl Emitter<'_> {
             }
             let expr = self.value(formula, list.depth)?;
             let part = self.builder().seq([list.colon, expr, list.after]);
-            let counters = std::iter::once(0).chain(picked().map(|(at, _)| *at as u32 + 1));
-            variants.push(Variant { value: list.parts.add(part), counters: counters.collect() });
+            let mut counters: Vec<u32> = always.to_vec();
+            counters.extend(picked().map(|(at, _)| *at as u32 + 1));
+            counters.sort_unstable();
+            variants.push(Variant { value: list.parts.add(part), counters: counters.into() });
         }
         Ok(variants.into())
     }

@@ -126,6 +126,32 @@ impl NumberSet {
         }
     }
 
+    /// All numbers of the set, in order, where there are at most `most` and each is a single one or whole.
+    pub fn listed(&self, most: usize) -> Option<Vec<Decimal>> {
+        let mut numbers = Vec::new();
+        for piece in &self.pieces {
+            if let Some(point) = piece.interval.as_point() {
+                numbers.push(point.clone());
+            } else {
+                let (Cut::At(low, _), Cut::At(high, _)) = (&piece.interval.low, &piece.interval.high) else {
+                    return None;
+                };
+                let whole = |end: &Decimal| end.to_string().parse::<i64>().ok();
+                let (low, high) = (whole(low)?, whole(high)?);
+                if !piece.condition.is_whole() || high.abs_diff(low) > 16 * most as u64 {
+                    return None;
+                }
+                let candidates = (low..=high).filter_map(|number| Decimal::parse(&number.to_string()).ok());
+                numbers.extend(candidates.filter(|number| self.contains(number)));
+            }
+            if numbers.len() > most {
+                return None;
+            }
+        }
+        numbers.dedup();
+        Some(numbers)
+    }
+
     /// The numbers in both sets.
     pub fn intersect(&self, other: &Self, budget: &Budget) -> Result<Self> {
         self.sweep(other, budget, |one, other| one.intersect(other, budget))
