@@ -445,7 +445,8 @@ impl<'b> Expander<'b> {
 
     /// How numbers are spelled in the draft of the root.
     pub fn number_spelling(&self) -> Spelling {
-        Spelling::default()
+        let draft = self.documents.draft(self.documents.root());
+        Spelling { integers_as_floats: draft > Draft::Draft4, ..Spelling::default() }
     }
 
     /// Whether what cannot be exact is left out with a warning.

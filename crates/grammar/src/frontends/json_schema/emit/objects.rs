@@ -45,7 +45,7 @@ impl Emitter<'_> {
         let mut list =
             Draft { parts: Parts::default(), colon, after: around.after, depth: self.layout.below(depth) };
         let separator = list.parts.add(around.separator);
-        let names = self.names(shape);
+        let names = names(shape);
         let mut entries = Vec::with_capacity(names.len());
         for name in names.keys() {
             entries.push(self.entry(shape, name, &mut list)?);
@@ -71,7 +71,7 @@ impl Emitter<'_> {
             unique: true,
         };
         let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
-        self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty)
+        Ok(self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty))
     }
 
     /// A list between brackets.
@@ -82,36 +82,16 @@ impl Emitter<'_> {
         layout: List,
         parts: Parts,
         may_be_empty: bool,
-    ) -> Result<ExprId> {
+    ) -> ExprId {
         let builder = self.builder();
         let members = builder.members(tidy(layout), parts.0);
         let (open, close) = (builder.bytes(open), builder.bytes(close));
         let full = builder.seq([open, around.open, members, around.close, close]);
         if around.tight_if_empty && may_be_empty {
             let empty = builder.seq([open, close]);
-            return Ok(builder.alt([empty, full]));
+            return builder.alt([empty, full]);
         }
-        Ok(full)
-    }
-
-    /// All keys that somebody names, the declared ones first and in order.
-    fn names(&self, shape: &ObjectShape) -> IndexMap<Rc<str>, ()> {
-        let mut names: IndexMap<Rc<str>, ()> = shape.named.keys().map(|name| (Rc::clone(name), ())).collect();
-        let mut add = |name: &Rc<str>| {
-            if !names.contains_key(name) {
-                names.insert(Rc::clone(name), ());
-            }
-        };
-        shape.required.iter().for_each(&mut add);
-        for (first, second) in &shape.implies {
-            add(first);
-            add(second);
-        }
-        let all = shape.families.iter().map(|(keys, _)| keys);
-        for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
-            keys.mentions(&mut add, &mut |_| ());
-        }
-        names
+        full
     }
 
     fn regions(&mut self, shape: &ObjectShape) -> Result<Vec<Region>> {
@@ -232,4 +212,24 @@ fn tidy(mut layout: List) -> List {
         variants.chain(others).for_each(|variant| variant.counters = Box::default());
     }
     layout
+}
+
+/// All keys that somebody names, the declared ones first and in order.
+fn names(shape: &ObjectShape) -> IndexMap<Rc<str>, ()> {
+    let mut names: IndexMap<Rc<str>, ()> = shape.named.keys().map(|name| (Rc::clone(name), ())).collect();
+    let mut add = |name: &Rc<str>| {
+        if !names.contains_key(name) {
+            names.insert(Rc::clone(name), ());
+        }
+    };
+    shape.required.iter().for_each(&mut add);
+    for (first, second) in &shape.implies {
+        add(first);
+        add(second);
+    }
+    let all = shape.families.iter().map(|(keys, _)| keys);
+    for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
+        keys.mentions(&mut add, &mut |_| ());
+    }
+    names
 }

@@ -11,7 +11,7 @@ use crate::ir::{Builder, Expr, ExprId};
 use crate::regular::{Dfa, StateId};
 
 /// A length that no text is shorter than, and one that no text is longer than if there is such.
-pub fn of_expr(builder: &Builder, root: ExprId) -> (u32, Option<u32>) {
+pub(super) fn of_expr(builder: &Builder, root: ExprId) -> (u32, Option<u32>) {
     let mut known: FxHashMap<ExprId, (u32, Option<u32>)> = FxHashMap::default();
     let mut stack = vec![root];
     while let Some(&id) = stack.last() {

@@ -228,10 +228,10 @@ impl TextSet {
             }
             TextSet::Language { conjuncts, min, max } => match conjuncts.as_slice() {
                 [] => Ok(languages.of_length(*min, *max)),
-                &[one] => with_length(one, *min, *max, languages),
+                &[one] => Ok(with_length(one, *min, *max, languages)),
                 several => {
                     let all = languages.builder.and(several.iter().copied());
-                    with_length(all, *min, *max, languages)
+                    Ok(with_length(all, *min, *max, languages))
                 }
             },
         }
@@ -239,9 +239,9 @@ impl TextSet {
 }
 
 /// The texts of `expr` with a length within the bounds.
-fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languages<'_>) -> Result<ExprId> {
+fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languages<'_>) -> ExprId {
     if min == 0 && max.is_none() {
-        return Ok(expr);
+        return expr;
     }
     if let &Expr::Repeat { body, min: low, max: high } = languages.builder.expr(expr)
         && matches!(languages.builder.expr(body), Expr::Class(_))
@@ -250,16 +250,16 @@ fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languag
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        return Ok(languages.builder.repeat(body, low.max(min), high));
+        return languages.builder.repeat(body, low.max(min), high);
     }
     let (shortest, longest) = lengths::of_expr(&languages.builder, expr);
     let min = if shortest >= min { 0 } else { min };
     let max = max.filter(|&max| longest.is_none_or(|longest| longest > max));
     if min == 0 && max.is_none() {
-        return Ok(expr);
+        return expr;
     }
     let bounds = languages.of_length(min, max);
-    Ok(languages.builder.and([expr, bounds]))
+    languages.builder.and([expr, bounds])
 }
 
 /// The alternatives of a sorted list of texts, with what they begin with in common written once.
