@@ -9,6 +9,8 @@
 //!
 //! The expressions that a list is made of are its *parts*, kept apart from the rest so that passes see them as children.
 
+use crate::error::{Error, ErrorKind, Result};
+
 /// A part of the list, by its place among the parts.
 pub type Part = u32;
 
@@ -85,6 +87,35 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Fails unless all numbers in it name something, with `parts` parts, and no key is listed twice.
+    pub fn check(&self, parts: usize) -> Result<()> {
+        let wrong = |what: &str| Err(Error::new(ErrorKind::Invalid, format!("a list of members {what}")));
+        let keys = self.others.iter().filter_map(|others| others.keys);
+        let mut used = self.variants().map(|variant| variant.value).chain(keys).chain([self.separator]);
+        if !used.all(|part| (part as usize) < parts) {
+            return wrong("names a part that it does not have");
+        }
+        let mut counters = self.variants().flat_map(|variant| &variant.counters);
+        if !counters.all(|&counter| (counter as usize) < self.counters.len()) {
+            return wrong("names a counter that it does not have");
+        }
+        if !self.variants().all(|variant| variant.counters.is_sorted_by(|a, b| a < b)) {
+            return wrong("has a variant whose counters are not sorted, each once");
+        }
+        let entries = self.entries.len();
+        if !self.implies.iter().all(|&(a, b)| (a as usize) < entries && (b as usize) < entries) {
+            return wrong("has an implication of an entry that it does not have");
+        }
+        let mut seen = hashbrown::HashSet::new();
+        let twice = self.entries.iter().filter_map(|entry| entry.key.as_deref()).find(|key| !seen.insert(*key));
+        twice.map_or(Ok(()), |key| wrong(&format!("has two entries with the key {key:?}")))
+    }
+
+    /// The keys of the entries.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(|entry| entry.key.as_deref())
+    }
+
     /// All variants: those of the entries, then those of the others.
     pub fn variants(&self) -> impl Iterator<Item = &Variant> {
         let entries = self.entries.iter().flat_map(|entry| &entry.variants);
