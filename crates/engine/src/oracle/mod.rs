@@ -9,7 +9,7 @@
 //! Its one duty in the product is [`OracleState::captures`]: spans of rules need the tree that the engine never
 //! builds, and Earley's sets are that tree in polynomial space.
 //!
-//! Reading order: `node` says what one step of one expression is, `chart` drives the steps, `captures` reads
+//! Reading order: `node` says what one step of one expression is, `list` the same of lists of members, `chart` drives the steps, `captures` reads
 //! spans out of a finished chart.
 //!
 //! Invariants:
@@ -20,6 +20,7 @@
 
 mod captures;
 mod chart;
+mod list;
 mod node;
 #[cfg(test)]
 mod tests;

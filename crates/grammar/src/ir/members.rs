@@ -9,6 +9,7 @@
 //!
 //! The expressions that a list is made of are its *parts*, kept apart from the rest so that passes see them as children.
 
+use super::expr::ExprId;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A part of the list, by its place among the parts.
@@ -107,8 +108,58 @@ impl Layout {
             return wrong("has an implication of an entry that it does not have");
         }
         let mut seen = hashbrown::HashSet::new();
-        let twice = self.entries.iter().filter_map(|entry| entry.key.as_deref()).find(|key| !seen.insert(*key));
+        let twice =
+            self.entries.iter().filter_map(|entry| entry.key.as_deref()).find(|key| !seen.insert(*key));
         twice.map_or(Ok(()), |key| wrong(&format!("has two entries with the key {key:?}")))
+    }
+
+    /// The layout without variants and others that are made of parts for which `is_never` says that they match
+    /// nothing, and the parts that are left.
+    pub(super) fn prune(
+        mut self,
+        parts: &[ExprId],
+        is_never: impl Fn(Part) -> bool,
+    ) -> (Layout, Box<[ExprId]>) {
+        let values = |layout: &Layout| layout.variants().map(|variant| variant.value).collect::<Vec<_>>();
+        let keys = self.others.iter().filter_map(|others| others.keys);
+        if !values(&self).into_iter().chain(keys).any(&is_never) {
+            return (self, parts.into());
+        }
+        let keep = |variants: &mut Box<[Variant]>| {
+            let all = std::mem::take(variants).into_vec();
+            *variants = all.into_iter().filter(|variant| !is_never(variant.value)).collect();
+        };
+        self.entries.iter_mut().for_each(|entry| keep(&mut entry.variants));
+        self.others.iter_mut().for_each(|others| keep(&mut others.variants));
+        let others = self.others.into_vec();
+        let has_members =
+            |others: &Others| !others.keys.is_some_and(&is_never) && !others.variants.is_empty();
+        self.others = others.into_iter().filter(has_members).collect();
+        self.renumber(parts)
+    }
+
+    /// The layout with the parts that it uses alone.
+    fn renumber(mut self, parts: &[ExprId]) -> (Layout, Box<[ExprId]>) {
+        let mut numbers: hashbrown::HashMap<Part, Part> = hashbrown::HashMap::new();
+        let mut kept = Vec::new();
+        let mut renumber = |part: &mut Part| {
+            *part = *numbers.entry(*part).or_insert_with(|| match parts.get(*part as usize) {
+                Some(&expr) => {
+                    kept.push(expr);
+                    kept.len() as u32 - 1
+                }
+                // Refused by the check, with any layout that names it.
+                None => Part::MAX,
+            });
+        };
+        renumber(&mut self.separator);
+        let others = self.others.iter_mut().flat_map(|others| {
+            let values = others.variants.iter_mut().map(|variant| &mut variant.value);
+            others.keys.iter_mut().chain(values)
+        });
+        let entries = self.entries.iter_mut().flat_map(|entry| &mut entry.variants);
+        entries.map(|variant| &mut variant.value).chain(others).for_each(&mut renumber);
+        (self, kept.into())
     }
 
     /// The keys of the entries.

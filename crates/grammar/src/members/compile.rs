@@ -161,9 +161,10 @@ impl Conditions {
     fn check_class_sums(&self, budget: &Budget) -> Result<()> {
         let most = self.bounds.most_members();
         let mut sums = self.endless.clone();
-        let families = self.families.iter().filter_map(|family| {
-            family.supply.map(|(_, supply)| (family.candidate.class, supply))
-        });
+        let families = self
+            .families
+            .iter()
+            .filter_map(|family| family.supply.map(|(_, supply)| (family.candidate.class, supply)));
         let mut counts: HashMap<u32, u32> = HashMap::new();
         let entries = self.entries.iter().map(|entry| (entry.class, 1));
         for (class, count) in families.chain(entries) {

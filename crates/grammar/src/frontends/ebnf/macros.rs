@@ -10,8 +10,9 @@
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
+//! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
 //!
-//! The last three are our own, for what the printer could not say otherwise. Their names are free for rules.
+//! The last four are our own, for what the printer could not say otherwise. Their names are free for rules.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -36,10 +37,11 @@ pub(super) enum Macro {
     FreeText,
     Bytes,
     AnyToken,
+    Members,
 }
 
 impl Macro {
-    const ALL: [(&'static str, Macro); 9] = [
+    const ALL: [(&'static str, Macro); 10] = [
         ("Regex", Macro::Regex),
         ("Substring", Macro::Substring),
         ("TagDispatch", Macro::TagDispatch),
@@ -49,6 +51,7 @@ impl Macro {
         ("FreeText", Macro::FreeText),
         ("Bytes", Macro::Bytes),
         ("AnyToken", Macro::AnyToken),
+        ("Members", Macro::Members),
     ];
 
     pub(super) fn find(name: &str) -> Option<Macro> {
@@ -61,7 +64,7 @@ impl Macro {
 
     /// Whether no rule may have the name.
     pub(super) fn is_reserved(self) -> bool {
-        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken)
+        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken | Macro::Members)
     }
 
     /// Whether it may stand in a lookahead.
@@ -75,21 +78,22 @@ impl Macro {
             Macro::Regex => &["json_string", "flags"],
             Macro::TagDispatch | Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
             Macro::FreeText => &["before"],
+            Macro::Members => &["order", "separator", "counters", "implies", "others", "unique"],
             _ => &[],
         }
     }
 }
 
-/// How deep tuples may nest; two is the most that any macro takes.
+/// How deep tuples may nest; three is the most that any macro takes.
 const DEEPEST_TUPLE: usize = 4;
 
 /// An argument and where it begins.
-struct Argument<'s> {
-    value: Value<'s>,
-    at: usize,
+pub(super) struct Argument<'s> {
+    pub(super) value: Value<'s>,
+    pub(super) at: usize,
 }
 
-enum Value<'s> {
+pub(super) enum Value<'s> {
     Text(Cow<'s, str>),
     Integer(i64),
     Boolean(bool),
@@ -98,11 +102,11 @@ enum Value<'s> {
 }
 
 /// The arguments of one call.
-struct Call<'p, 's> {
-    parser: &'p mut Parser<'s>,
+pub(super) struct Call<'p, 's> {
+    pub(super) parser: &'p mut Parser<'s>,
     called: Macro,
-    at: usize,
-    positional: Vec<Argument<'s>>,
+    pub(super) at: usize,
+    pub(super) positional: Vec<Argument<'s>>,
     named: Vec<(&'s str, Argument<'s>)>,
 }
 
@@ -124,6 +128,7 @@ pub(super) fn call(parser: &mut Parser<'_>, called: Macro, at: usize) -> Result<
         Macro::FreeText => call.free_text(),
         Macro::Bytes => call.bytes(),
         Macro::AnyToken => call.any_token(),
+        Macro::Members => call.members(),
     }
 }
 
@@ -212,16 +217,16 @@ impl<'s> Call<'_, 's> {
         })
     }
 
-    fn refuse<T>(&self, at: usize, message: impl Into<String>) -> Result<T> {
+    pub(super) fn refuse<T>(&self, at: usize, message: impl Into<String>) -> Result<T> {
         Err(Error::syntax(self.parser.source, at, message))
     }
 
-    fn take_named(&mut self, name: &str) -> Option<Argument<'s>> {
+    pub(super) fn take_named(&mut self, name: &str) -> Option<Argument<'s>> {
         let at = self.named.iter().position(|(other, _)| *other == name)?;
         Some(self.named.swap_remove(at).1)
     }
 
-    fn flag(&mut self, name: &str, default: bool) -> Result<bool> {
+    pub(super) fn flag(&mut self, name: &str, default: bool) -> Result<bool> {
         match self.take_named(name) {
             None => Ok(default),
             Some(Argument { value: Value::Boolean(value), .. }) => Ok(value),
@@ -229,7 +234,7 @@ impl<'s> Call<'_, 's> {
         }
     }
 
-    fn text(&self, argument: Argument<'s>, what: &str) -> Result<Cow<'s, str>> {
+    pub(super) fn text(&self, argument: Argument<'s>, what: &str) -> Result<Cow<'s, str>> {
         match argument.value {
             Value::Text(text) => Ok(text),
             _ => self.refuse(argument.at, format!("{what} must be a string")),
