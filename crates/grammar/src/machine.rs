@@ -84,7 +84,7 @@ pub struct ListUse {
 /// One way to write a member, after its key if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MemberValue {
-    /// For a member with a key: the closing quote and as much of the value as is one terminal with it.
+    /// For an entry with a key: the closing quote and as much of the value as is one terminal with it.
     pub head: Option<ExprId>,
     /// What follows. `None` is nothing.
     pub rule: Option<MachineRuleId>,
@@ -93,7 +93,7 @@ pub struct MemberValue {
 /// The others of a list.
 #[derive(Clone, Debug)]
 pub struct ListOthers {
-    /// The terminal of their keys, between the quotes; `None` has no key.
+    /// The terminal of their keys, with the quotes; `None` has no key.
     pub keys: Option<ExprId>,
     /// The ways to write their values, by variant.
     pub variants: Box<[MemberValue]>,
@@ -132,7 +132,9 @@ impl List {
 
     /// The rules that it calls before anything is read.
     pub fn left_calls(&self) -> impl Iterator<Item = MachineRuleId> {
-        self.values().filter(|value| value.head.is_none()).filter_map(|value| value.rule)
+        let others = self.others.iter().filter(|others| others.keys.is_none());
+        let values = self.entries.iter().flatten().chain(others.flat_map(|others| &others.variants));
+        values.filter(|value| value.head.is_none()).filter_map(|value| value.rule)
     }
 
     /// Replaces every rule that is named here.

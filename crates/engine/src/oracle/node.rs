@@ -11,9 +11,10 @@ use tokenstile_grammar::ir::TokenSet;
 use tokenstile_grammar::ir::members::Layout;
 use tokenstile_grammar::members::capacity;
 use tokenstile_grammar::passes::lists;
-use tokenstile_grammar::regular::{CharSet, Dfa, determinize};
+use tokenstile_grammar::regular::{CharSet, Dfa, Nfa, determinize};
 use tokenstile_grammar::{Budget, Error, ErrorKind, Expr, ExprId, Grammar, Result, RuleId};
 
+use super::json_text::JsonText;
 use super::list::ListNode;
 
 /// The number of a node.
@@ -27,7 +28,7 @@ impl NodeId {
 }
 
 /// A position inside a node.
-pub(super) type At = u32;
+pub(super) type At = u64;
 
 /// The position where every node starts.
 pub(super) const START: At = 0;
@@ -45,6 +46,8 @@ enum Node {
     Class(CharSet),
     /// A regular language; the position is the state.
     Dfa(Arc<Dfa>),
+    /// The spellings of a regular language in JSON; the position is its own.
+    JsonText(JsonText),
     /// A token; the position is 1 at the end.
     Token(TokenSet),
     /// The parts one after the other; the position counts those that are done.
@@ -131,11 +134,12 @@ impl Nodes {
             Node::Never => false,
             Node::Bytes(bytes) => at as usize == bytes.len(),
             Node::Class(_) => at == CLASS_END,
-            Node::Dfa(dfa) => dfa.is_accepting(at),
+            Node::Dfa(dfa) => dfa.is_accepting(at as u32),
+            Node::JsonText(text) => text.is_end(at),
             Node::Seq(items) => at as usize == items.len(),
             Node::Members(list) => list.is_end(at),
             // A round that may be empty can be made up for free, so then no count is too low.
-            &Node::Repeat { body, min, .. } => at >= min || self.is_nullable(body),
+            &Node::Repeat { body, min, .. } => at >= At::from(min) || self.is_nullable(body),
             Node::Token(_) | Node::Alt(_) | Node::Rule { .. } => at == 1,
         }
     }
@@ -145,7 +149,8 @@ impl Nodes {
         match &self.all[node.index()] {
             Node::Bytes(bytes) => (bytes.get(at as usize) == Some(&byte)).then_some(at + 1),
             Node::Class(set) if at != CLASS_END => class_after(set, at, byte),
-            Node::Dfa(dfa) => dfa.next(at, byte),
+            Node::Dfa(dfa) => dfa.next(at as u32, byte).map(At::from),
+            Node::JsonText(text) => text.after_byte(at, byte),
             _ => None,
         }
     }
@@ -171,8 +176,12 @@ impl Nodes {
             Node::Seq(items) => (items.get(at as usize).map_or(&[], std::slice::from_ref), at + 1),
             Node::Alt(items) if at == START => (items, 1),
             Node::Rule { body, .. } if at == START => (std::slice::from_ref(body), 1),
-            Node::Repeat { body, min, max: None } => (std::slice::from_ref(body), (at + 1).min(*min)),
-            Node::Repeat { body, max: Some(max), .. } if at < *max => (std::slice::from_ref(body), at + 1),
+            Node::Repeat { body, min, max: None } => {
+                (std::slice::from_ref(body), (at + 1).min(At::from(*min)))
+            }
+            Node::Repeat { body, max: Some(max), .. } if at < At::from(*max) => {
+                (std::slice::from_ref(body), at + 1)
+            }
             Node::Members(list) => return list.calls(at),
             _ => (&[], START),
         };
@@ -265,6 +274,7 @@ fn generates_given(node: &Node, known: &[bool]) -> bool {
         Node::Bytes(_) => true,
         Node::Class(set) => !set.ranges().is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty(),
+        Node::JsonText(text) => !text.is_empty(),
         Node::Token(set) => set.negated || !set.ids.is_empty(),
         Node::Seq(items) => items.iter().all(|item| known[item.index()]),
         Node::Alt(items) => items.iter().any(|item| known[item.index()]),
@@ -282,6 +292,7 @@ fn nullable_given(node: &Node, known: &[bool]) -> bool {
         Node::Bytes(bytes) => bytes.is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty() && dfa.is_accepting(Dfa::START),
         Node::Members(list) => list.is_end(START),
+        Node::JsonText(text) => text.is_nullable(),
         Node::Seq(_) | Node::Alt(_) | Node::Repeat { .. } | Node::Rule { .. } => generates_given(node, known),
     }
 }
@@ -291,9 +302,13 @@ fn children(node: &Node) -> &[NodeId] {
         Node::Seq(items) | Node::Alt(items) => items,
         Node::Repeat { body, .. } | Node::Rule { body, .. } => std::slice::from_ref(body),
         // Lists are looked at apart from the rest.
-        Node::Never | Node::Bytes(_) | Node::Class(_) | Node::Dfa(_) | Node::Token(_) | Node::Members(_) => {
-            &[]
-        }
+        Node::Never
+        | Node::Bytes(_)
+        | Node::Class(_)
+        | Node::Dfa(_)
+        | Node::JsonText(_)
+        | Node::Token(_)
+        | Node::Members(_) => &[],
     }
 }
 
@@ -305,8 +320,8 @@ fn child(grammar: &Grammar, expr: ExprId) -> NodeId {
     }
 }
 
-/// Which expressions a node may call, as against those that only stand in a conjunction or a complement and are part
-/// of its automaton.
+/// Which expressions a node may call, as against those that only stand in a conjunction, a complement or a JSON text and
+/// are part of its automaton.
 fn callable(grammar: &Grammar) -> Vec<bool> {
     let mut callable = vec![false; grammar.exprs().len()];
     let mut mark = |items: &[ExprId]| items.iter().for_each(|item| callable[item.index()] = true);
@@ -337,8 +352,8 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         &Expr::Repeat { body, min, max } => Node::Repeat { body: child(grammar, body), min, max },
         Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
         Expr::Automaton(automaton) => Node::Dfa(Arc::clone(&automaton.dfa)),
+        Expr::JsonText(text) => Node::JsonText(JsonText::new(grammar, *text, budget)?),
         Expr::Token(set) => Node::Token(set.clone()),
-        Expr::JsonText(_) => return Err(Error::unsupported("JSON texts")),
         // Mentions of a rule go to the rule's own node, lists are made elsewhere, and the tags were lowered: nobody
         // calls these.
         Expr::Never
@@ -347,6 +362,14 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         | Expr::TagDispatch(_)
         | Expr::TokenTagDispatch(_) => Node::Never,
     })
+}
+
+/// The language of one text.
+fn text_alone(text: &str, budget: &Budget) -> Result<Dfa> {
+    let mut nfa = Nfa::new(budget);
+    let (start, end) = (nfa.add_state()?, nfa.add_state()?);
+    nfa.add_literal(start, text.as_bytes(), end)?;
+    nfa.determinize(start, end)
 }
 
 /// The nodes of the keys of lists, which come after those of the rules.
@@ -373,22 +396,42 @@ impl Keys {
         budget: &Budget,
     ) -> Result<ListNode> {
         layout.check(parts.len())?;
-        let keys = layout.entries.iter().map(|entry| entry.key.as_deref().map(|key| self.key(key)));
-        let keys = keys.collect();
+        let mut key = |key: &str| self.key(key, budget);
+        let keys = layout.entries.iter().map(|entry| entry.key.as_deref().map(&mut key).transpose());
+        let keys = keys.collect::<Result<_>>()?;
         let mut other_keys = Vec::new();
         let mut capacities = Vec::new();
+        if layout.unique && layout.others.iter().any(|others| others.keys.is_some()) {
+            return Err(Error::unsupported("others of which no two have the same key"));
+        }
         for others in &layout.others {
             let language = others.keys.map(|keys| lists::language(grammar, parts[keys as usize], budget));
             let language = language.transpose()?;
             capacities.push(language.as_ref().map_or(None, |dfa| capacity(dfa, layout.keys())));
-            other_keys.push(language.map(|_| self.add(Node::Never)));
+            let key = |language| self.other_key(language, layout, budget);
+            other_keys.push(language.map(key).transpose()?);
         }
         let parts = parts.iter().map(|&part| child(grammar, part)).collect();
         Ok(ListNode::new(Arc::clone(layout), parts, keys, other_keys.into(), capacities.into()))
     }
 
-    fn key(&mut self, key: &str) -> NodeId {
-        self.add(Node::Bytes(format!("\"{key}\"").into_bytes().into()))
+    fn key(&mut self, key: &str, budget: &Budget) -> Result<NodeId> {
+        let text = text_alone(key, budget)?;
+        Ok(self.quoted(text))
+    }
+
+    /// The keys of others: all of their language but the keys of the entries.
+    fn other_key(&mut self, mut language: Dfa, layout: &Layout, budget: &Budget) -> Result<NodeId> {
+        for key in layout.keys() {
+            language = language.difference(&text_alone(key, budget)?, budget)?;
+        }
+        Ok(self.quoted(language))
+    }
+
+    fn quoted(&mut self, text: Dfa) -> NodeId {
+        let quote = self.add(Node::Bytes((*b"\"").into()));
+        let text = self.add(Node::JsonText(JsonText::of(text)));
+        self.add(Node::Seq([quote, text, quote].into()))
     }
 }
 
@@ -415,6 +458,6 @@ fn class_after(set: &CharSet, read: At, byte: u8) -> Option<At> {
         return None;
     }
     let overlaps = |&(first, last): &(char, char)| u32::from(first) <= high && low <= u32::from(last);
-    let next = if open_bits == 0 { CLASS_END } else { read << 8 | u32::from(byte) };
+    let next = if open_bits == 0 { CLASS_END } else { read << 8 | At::from(byte) };
     set.ranges().iter().any(overlaps).then_some(next)
 }

@@ -243,6 +243,7 @@ impl Work<'_> {
                 Expr::Bytes(bytes) => self.terminals.bytes(bytes),
                 Expr::Class(set) => self.terminals.class(set.clone()),
                 Expr::Automaton(automaton) => self.terminals.automaton(automaton.clone()),
+                Expr::JsonText(_) => self.terminals.json_text(children[0]),
                 _ => self.terminals.empty(),
             };
             self.terminals.check()?;

@@ -1,15 +1,41 @@
 //! Lists of members become nodes of the machine.
 //!
-//! The value of a member with a key begins with the key's closing quote here. As much of the value as is one terminal
+//! The value of an entry with a key begins with the key's closing quote here. As much of the value as is one terminal
 //! with it, which is nearly always the colon and the white space behind it, becomes the *head*, and the rest a rule.
-//! The engine reads the key and the head as one terminal. Equal values of different keys are one rule.
+//! The engine reads the key and the head as one terminal. Equal values of different keys are one rule. The keys of others
+//! are wide terminals, which stand alone with their quotes; their values are rules.
+
+use std::sync::Arc;
 
 use super::build::{Part, Work};
+use super::lists::language;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::{Layout, Variant};
-use crate::ir::{Expr, ExprId};
+use crate::ir::members::{Entry, Layout, Others, Variant};
+use crate::ir::{Automaton, Expr, ExprId};
 use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, NodeId};
 use crate::members::KeyTree;
+use crate::regular::Nfa;
+
+/// Where a value stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the start of its member.
+    First,
+    /// After the text of a key, before the closing quote.
+    AfterText,
+    /// After a key.
+    AfterKey,
+}
+
+impl Place {
+    fn of_entry(entry: &Entry) -> Self {
+        if entry.key.is_some() { Place::AfterText } else { Place::First }
+    }
+
+    fn of_others(others: &Others) -> Self {
+        if others.keys.is_some() { Place::AfterKey } else { Place::First }
+    }
+}
 
 impl Work<'_> {
     /// Joins `from` and `to` by the list `id`.
@@ -47,21 +73,19 @@ impl Work<'_> {
                 Ok(self.key_text(&node.text))
             })
             .collect::<Result<_>>()?;
-        let mut values = |variants: &[Variant], has_key: bool| {
-            variants
-                .iter()
-                .map(|variant| self.member_value(parts[variant.value as usize], has_key))
-                .collect::<Result<Box<[_]>>>()
+        let mut values = |variants: &[Variant], place: Place| {
+            let value = |variant: &Variant| self.member_value(parts[variant.value as usize], place);
+            variants.iter().map(value).collect::<Result<Box<[_]>>>()
         };
         let entries = layout
             .entries
             .iter()
-            .map(|entry| values(&entry.variants, entry.key.is_some()))
+            .map(|entry| values(&entry.variants, Place::of_entry(entry)))
             .collect::<Result<_>>()?;
         let variants = layout
             .others
             .iter()
-            .map(|others| values(&others.variants, others.keys.is_some()))
+            .map(|others| values(&others.variants, Place::of_others(others)))
             .collect::<Result<Vec<_>>>()?;
         let mut others = Vec::with_capacity(variants.len());
         for (family, variants) in layout.others.iter().zip(variants) {
@@ -75,15 +99,29 @@ impl Work<'_> {
         Ok(List { conditions, nullable, keys, key_texts, quote, separator, entries, others: others.into() })
     }
 
-    /// The terminal of the keys of others, between the quotes.
+    /// The terminal of the keys of others, with the quotes.
     fn other_keys(&mut self, layout: &Layout, keys: ExprId) -> Result<ExprId> {
-        let _ = (layout, keys);
-        Err(Error::unsupported("others with keys"))
+        if layout.unique {
+            return Err(Error::unsupported("others of which no two have the same key"));
+        }
+        let language = language(self.grammar, keys, self.budget)?;
+        let mut names = Nfa::new(self.budget);
+        let (start, end) = (names.add_state()?, names.add_state()?);
+        for key in layout.keys() {
+            names.add_literal(start, key.as_bytes(), end)?;
+        }
+        let dfa = language.difference(&names.determinize(start, end)?, self.budget)?;
+        let source = format!("keys {} {}", keys.index(), self.draft.lists.len()).into();
+        let text = self.terminals.automaton(Automaton { source, dfa: Arc::new(dfa) });
+        let text = self.terminals.json_text(text);
+        let quote = self.terminals.bytes("\"");
+        Ok(self.terminals.seq([quote, text, quote]))
     }
 
     /// The terminal of a piece of a key.
     fn key_text(&mut self, text: &str) -> ExprId {
-        self.terminals.bytes(text)
+        let text = self.terminals.bytes(text);
+        self.terminals.json_text(text)
     }
 
     fn separator(&mut self, part: ExprId) -> Result<ExprId> {
@@ -98,11 +136,11 @@ impl Work<'_> {
     }
 
     /// How the value `part` is written.
-    fn member_value(&mut self, part: ExprId, has_key: bool) -> Result<MemberValue> {
-        if !has_key {
-            if self.nullable[part.index()] {
-                return Err(Error::unsupported("a member without a key may be empty"));
-            }
+    fn member_value(&mut self, part: ExprId, place: Place) -> Result<MemberValue> {
+        if place == Place::First && self.nullable[part.index()] {
+            return Err(Error::unsupported("a member without a key may be empty"));
+        }
+        if place != Place::AfterText {
             return Ok(MemberValue { head: None, rule: Some(self.repeated_rule(part)?) });
         }
         let key = (part, self.temperature.map(f32::to_bits));

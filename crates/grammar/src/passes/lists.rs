@@ -31,7 +31,7 @@ pub fn conditions(
         capacities.push(match others.keys.map(|keys| parts[keys as usize]) {
             Some(keys) if !is_live(keys) => Some(0),
             Some(keys) if !is_endless(grammar, keys) => {
-                capacity(&*language(grammar, keys, budget)?, layout.keys())
+                capacity(&language(grammar, keys, budget)?, layout.keys())
             }
             _ => None,
         });
@@ -47,10 +47,11 @@ fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
     }
 }
 
-/// The language of a regular expression.
-pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Arc<Dfa>> {
-    match grammar.expr(expr) {
-        Expr::Automaton(automaton) => Ok(Arc::clone(&automaton.dfa)),
-        _ => Ok(Arc::new(determinize(grammar, expr, budget)?)),
-    }
+/// The texts of a regular expression.
+pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Dfa> {
+    let dfa = match grammar.expr(expr) {
+        Expr::Automaton(automaton) => &automaton.dfa,
+        _ => &Arc::new(determinize(grammar, expr, budget)?),
+    };
+    dfa.intersection(Dfa::any_text(), budget)
 }

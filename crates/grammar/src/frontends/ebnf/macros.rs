@@ -11,8 +11,10 @@
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
 //! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
+//! | `JsonText(e)` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes |
 //!
-//! The last four are our own, for what the printer could not say otherwise. Their names are free for rules.
+//! The last five are our own, for what the printer could not say otherwise. Their names are free for rules. The
+//! argument of `JsonText` is an expression and no value, so it is the parser that reads it, as a group.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,7 +27,7 @@ use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch, quoted};
 use crate::regular::{self, CharSet};
 
-/// The macros.
+/// The macros whose arguments are values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Macro {
     Regex,
