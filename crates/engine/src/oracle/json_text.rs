@@ -46,6 +46,11 @@ impl JsonText {
         Ok(JsonText { text: determinize(grammar, text, budget)?.intersection(Dfa::any_text(), budget)? })
     }
 
+    /// The spellings of the texts of an automaton.
+    pub(super) fn of(text: Dfa) -> Self {
+        JsonText { text }
+    }
+
     /// Whether there is no text at all.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()

@@ -9,7 +9,8 @@
 //! Its one duty in the product is [`OracleState::captures`]: spans of rules need the tree that the engine never
 //! builds, and Earley's sets are that tree in polynomial space.
 //!
-//! Reading order: `node` says what one step of one expression is (`json_text` for one of them), `chart` drives the steps, `captures` reads
+//! Reading order: `node` says what one step of one expression is (`json_text` and `list` for two of them), `chart`
+//! drives the steps, `captures` reads
 //! spans out of a finished chart.
 //!
 //! Invariants:
@@ -21,6 +22,7 @@
 mod captures;
 mod chart;
 mod json_text;
+mod list;
 mod node;
 #[cfg(test)]
 mod tests;

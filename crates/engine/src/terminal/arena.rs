@@ -269,7 +269,7 @@ impl Arena {
     }
 
     /// `a` and then `b`, leaning to the right.
-    pub(super) fn concat(&self, a: TerminalId, b: TerminalId) -> TerminalId {
+    pub(crate) fn concat(&self, a: TerminalId, b: TerminalId) -> TerminalId {
         if a == TerminalId::NEVER || b == TerminalId::NEVER {
             return TerminalId::NEVER;
         }

@@ -17,12 +17,14 @@
 pub mod analysis;
 pub mod booleans;
 pub mod build;
+mod build_lists;
 pub mod dispatch;
 pub mod finish;
 pub mod inline;
 pub mod json_text;
 pub mod left_recursion;
 pub mod linear;
+pub mod lists;
 pub mod options;
 mod rewrite;
 mod shape;

@@ -47,9 +47,11 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
             Expr::Class(set) => shape.wide = first_bytes(set) > WIDE,
             Expr::Repeat { max, .. } if max.is_none_or(|max| max > SHORT) => shape.wide_loop |= shape.wide,
             Expr::Automaton(_) => (shape.wide, shape.wide_loop) = (true, true),
-            Expr::Rule(_) | Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
-                shape.regular = false;
-            }
+            Expr::Members { .. }
+            | Expr::Rule(_)
+            | Expr::Token(_)
+            | Expr::TagDispatch(_)
+            | Expr::TokenTagDispatch(_) => shape.regular = false,
             _ => {}
         }
         shapes.push(shape);

@@ -27,13 +27,14 @@
 //! Where the two dialects disagree, XGrammar's reading counts: `\x` takes all the hexadecimal digits that follow, and
 //! an alternative without elements is an error.
 //!
-//! Files: `lexer`, with `escape` and `options` for its details; `parser`, with `macros`; `suggest` for errors;
+//! Files: `lexer`, with `escape` and `options` for its details; `parser`, with `macros` and `members`; `suggest` for errors;
 //! [`builtin_json`].
 
 mod builtin_json;
 mod escape;
 mod lexer;
 mod macros;
+mod members;
 mod options;
 mod parser;
 mod suggest;
