@@ -194,7 +194,7 @@ impl NumberSet {
             let (condition, end) = one.at(&low);
             let (other_condition, other_end) = two.at(&low);
             let high = end.min(other_end).clone();
-            let condition = combine(&condition, &other_condition)?;
+            let condition = combine(condition, other_condition)?;
             set.push(Interval { low, high: high.clone() }, condition)?;
             set.check_size(budget)?;
             low = high;

@@ -31,6 +31,7 @@ pub(super) enum Fraction {
 }
 
 /// What may follow some digits.
+#[derive(Clone, Copy)]
 struct Rest {
     /// Whether the number may end here.
     ends: bool,
@@ -397,7 +398,13 @@ impl<'b> Digits<'b> {
 
     /// One digit of a range, which may be empty.
     fn digit(&mut self, lowest: u8, highest: u8) -> ExprId {
-        let of = |digit: u8| char::from(b'0'.saturating_add(digit));
-        self.builder.class(CharSet::new([(of(lowest), of(highest))]))
+        match lowest.cmp(&highest) {
+            Ordering::Less => {
+                let [lowest, highest] = [lowest, highest].map(|digit| char::from(b'0' + digit));
+                self.builder.class(CharSet::new([(lowest, highest)]))
+            }
+            Ordering::Equal => self.builder.bytes([b'0' + lowest]),
+            Ordering::Greater => self.builder.never(),
+        }
     }
 }

@@ -182,16 +182,16 @@ impl Emitter<'_> {
             return Ok(Digits::new(self.builder, Fraction::Free).interval(&piece.interval));
         }
         match piece.condition.single_step() {
-            Some(step) if step.is_power_of_ten() => self.power_of_ten(piece, step.lowest_place(), points),
+            Some(step) if step.is_power_of_ten() => Ok(self.power_of_ten(piece, step.lowest_place(), points)),
             _ => self.multiples(piece, points),
         }
     }
 
     /// The multiples of a power of ten.
-    fn power_of_ten(&mut self, piece: &Piece, exponent: i32, points: bool) -> Result<ExprId> {
+    fn power_of_ten(&mut self, piece: &Piece, exponent: i32, points: bool) -> ExprId {
         if exponent < 0 {
             let fraction = Fraction::Places(exponent.unsigned_abs());
-            return Ok(Digits::new(self.builder, fraction).interval(&piece.interval));
+            return Digits::new(self.builder, fraction).interval(&piece.interval);
         }
         let counts = piece.interval.shifted(-exponent);
         let mut digits = Vec::new();
@@ -209,7 +209,7 @@ impl Emitter<'_> {
             digits.push(self.builder.seq([count, zeros]));
         }
         let digits = self.builder.alt(digits);
-        Ok(if points { self.with_zeros(digits) } else { digits })
+        if points { self.with_zeros(digits) } else { digits }
     }
 
     /// The numbers of a piece under any condition.
