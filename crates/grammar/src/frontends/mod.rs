@@ -1,4 +1,5 @@
 //! Front ends: text to [`crate::Grammar`].
 
 pub mod ebnf;
+pub mod json_schema;
 pub mod regex;
