@@ -62,6 +62,9 @@ ratchets: $(EXTENSION) ## Write the lists of what JSON Schema does not get right
 bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside XGrammar (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/run.py $(BENCH_ARGS)
 
+bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
+	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
+
 fuzz: $(EXTENSION) ## Feed random grammars, regexes, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
 

@@ -32,14 +32,14 @@ class Outcome(StrEnum):
 class Finding:
     """What became of one keyword.
 
-    >>> Finding(pointer="/title", keyword="title", outcome=Outcome.ANNOTATION, note="").outcome == "annotation"
+    >>> Finding(pointer="", keyword="title", outcome=Outcome.ANNOTATION, note="").outcome == "annotation"
     True
     """
 
     pointer: str
-    """The JSON Pointer of the keyword in the schema."""
+    """The JSON Pointer of the schema that has the keyword."""
     keyword: str
-    """The keyword; empty where the finding is about the schema as a whole."""
+    """The keyword."""
     outcome: Outcome
     """What became of it."""
     note: str

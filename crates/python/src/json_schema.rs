@@ -153,7 +153,7 @@ pub(crate) fn warn_of_widening(py: Python<'_>, report: &[Finding]) -> PyResult<(
     }
     let listed = widened.iter().take(FINDINGS_IN_A_WARNING);
     let mut lines: Vec<_> =
-        listed.map(|finding| format!("at {:?}: {}", finding.pointer, finding.note)).collect();
+        listed.map(|at| format!("at {:?}: {}: {}", at.pointer, at.keyword, at.note)).collect();
     if widened.len() > lines.len() {
         lines.push(format!("and {} more", widened.len() - lines.len()));
     }
