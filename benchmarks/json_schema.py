@@ -2,9 +2,9 @@
 
     python benchmarks/json_schema.py [--schemas N] [--engines NAME ...] [--seconds S] [--output FILE]
 
-It calls `maskbench.py` of the folder beside the checkout, which feeds every instance of MaskBench token by token through
-Python, one thread, and times each mask and each token. An engine that is not installed is left out, and said so. All
-engines are run one after the other, on an otherwise idle machine, or the figures mean little.
+It calls `maskbench.py` of the folder beside the checkout, which feeds every instance of MaskBench token by token
+through Python, one thread, and times each mask and each token. An engine that is not installed is left out, and said
+so. All engines are run one after the other, on an otherwise idle machine, or the figures mean little.
 """
 
 from __future__ import annotations

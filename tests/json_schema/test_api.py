@@ -206,12 +206,11 @@ def test_print_converted_ebnf(capsys):
 
 
 def test_report():
-    schema = {"title": "a name", "type": "string", "maxLength": 3}
+    schema = {"type": "array", "items": {"type": "string", "maxLength": 3}}
     grammar = xgr.Grammar.from_json_schema(schema)
-    outcomes = {finding.keyword: finding.outcome for finding in grammar.report}
-    assert outcomes["title"] is xgr.Outcome.ANNOTATION
-    assert outcomes["type"] == outcomes["maxLength"] == "exact"
-    assert {finding.pointer for finding in grammar.report} == {""}
+    outcomes = {(finding.pointer, finding.keyword): finding.outcome for finding in grammar.report}
+    for place in [("", "type"), ("", "items"), ("/items", "type"), ("/items", "maxLength")]:
+        assert outcomes[place] is xgr.Outcome.EXACT
     assert xgr.check_schema(schema) == grammar.report
     assert xgr.Grammar.from_ebnf('root ::= "a"').report == []
 
