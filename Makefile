@@ -18,7 +18,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-torch lint format maskbench ratchets bench
-.PHONY: bench-json-schema fuzz docs wheel clean
+.PHONY: bench-json-schema fuzz pages docs wheel clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -67,6 +67,9 @@ bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench 
 
 fuzz: $(EXTENSION) ## Feed random grammars, regexes, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+pages: ## Write the pages of docs/ that are made from the sources
+	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page
 
 docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into site/
 	$(CARGO) doc --locked --no-deps $(CRATES)

@@ -33,6 +33,12 @@ class Decider:
         answers = {self.accepts(text) for text in spellings(value)}
         return answers.pop() if len(answers) == 1 else None
 
+    def narrowing(self) -> str:
+        """Return what the report says about valid values that cannot be written; empty if all can."""
+        report = self.compiled.grammar.report if self.compiled else []
+        notes = (f"{f.keyword}: {f.note}" for f in report if f.outcome is xgr.Outcome.NARROWED)
+        return "; ".join(dict.fromkeys(notes))
+
 
 @dataclass(frozen=True)
 class Refusal:

@@ -12,8 +12,8 @@ A file is TOML:
     cases = ["a host name that ends with a dot"]
     reason = "why"
 
-The reason of a refusal is the error's own. That of a wrong answer has to be written by hand, and is kept when the file
-is written anew.
+The reason of a refusal is the error's own, and that of a valid value that cannot be written is the report's. The reason
+of any other wrong answer has to be written by hand, and is kept when the file is written anew.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def write(path: Path, found: Iterable[Known], comment: str) -> None:
     reasons = {known.key: known.reason for known in read(path)}
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
     for entry in sorted(found):
-        kept = entry.reason if entry.outcome == REFUSED else reasons.get(entry.key, entry.reason)
+        kept = reasons.get(entry.key, UNEXPLAINED) if entry.reason == UNEXPLAINED else entry.reason
         lines += ["", *_lines(replace(entry, reason=kept))]
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
