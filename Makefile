@@ -65,7 +65,7 @@ bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside 
 bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
 
-fuzz: $(EXTENSION) ## Feed random grammars, regexes, tokens and buffers for FUZZ_SECONDS (60)
+fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 pages: ## Write the pages of docs/ that are made from the sources
