@@ -1,52 +1,74 @@
-//! JSON Schema: the interface that the bindings are written against.
+//! JSON Schema, drafts 4 to 2020-12.
 //!
-//! A placeholder until the front end is merged: every schema but `true` is refused.
+//! A schema is a set of JSON values. It is read as one, in an algebra that is closed under intersection, union and
+//! complement, and the set is then written down as a grammar. No keyword is a special case of another's code, siblings
+//! are always conjoined, and what cannot be exact is refused with its place and the reason.
+//!
+//! ```text
+//!  text -> documents (drafts, $ref) -> formulas over schemas -> sets of values -> expressions
+//!          documents/                  values/formula.rs        values/, keywords/,  emit/
+//!                                                               expand.rs, formats/
+//! ```
+//!
+//! Reading order: `documents`, `values`, `expand`, `keywords`, `formats`, `emit`.
+
+pub mod documents;
+mod emit;
+mod expand;
+pub mod formats;
+pub mod keywords;
+mod report;
+pub mod values;
+
+use documents::{Document, Documents, Draft};
+use expand::Expander;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::frontends::ebnf;
 use crate::ir::Grammar;
 use crate::limits::Budget;
 
-/// Whether `format` is enforced.
+pub use report::{Finding, Outcome};
+
+/// Whether formats are enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Formats {
-    /// Known formats are enforced.
+    /// A string of a known format is of that format.
     #[default]
     Assert,
-    /// Formats are annotations.
+    /// Formats say nothing.
     Annotate,
 }
 
-/// What becomes of a keyword that cannot be enforced exactly.
+/// What happens to a keyword that cannot be enforced exactly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnUnsupported {
     /// The schema is refused.
     #[default]
     Refuse,
-    /// The keyword is dropped, and the report says so.
+    /// The keyword is left out, and the report says so.
     Warn,
 }
 
 /// How a schema is read and how its values are written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// Any white space between tokens.
+    /// Any white space between the tokens of JSON; else just what `indent` and `separators` say.
     pub any_whitespace: bool,
-    /// Line breaks and this many spaces for each level.
+    /// The width of the indentation, where white space is not free; `None` is one line.
     pub indent: Option<u32>,
-    /// What stands between members, and between a key and its value.
+    /// What stands between items, and between key and value, where white space is not free.
     pub separators: Option<(String, String)>,
-    /// Members that are not declared are forbidden.
+    /// Whether what a schema leaves open is closed; see `keywords/strict.rs`.
     pub strict_mode: bool,
-    /// The most white space in one place.
+    /// The most white space at one place, where it is free.
     pub max_whitespace: Option<u32>,
-    /// Keys in any order.
+    /// Whether the keys of an object may come in any order.
     pub any_order: bool,
-    /// Whether `format` is enforced.
+    /// Whether formats are enforced.
     pub formats: Formats,
-    /// What becomes of a keyword that cannot be enforced exactly.
+    /// What happens to what cannot be exact.
     pub on_unsupported: OnUnsupported,
-    /// Documents that references may lead to, by URI.
+    /// Documents that references may name: address and JSON text.
     pub registry: Vec<(String, String)>,
 }
 
@@ -66,67 +88,65 @@ impl Default for Options {
     }
 }
 
-/// What became of a keyword.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outcome {
-    /// Enforced exactly.
-    Exact,
-    /// Says nothing about which values are valid.
-    Annotation,
-    /// Fewer texts than the keyword allows.
-    Narrowed,
-    /// More values than the keyword allows.
-    Widened,
-    /// Refused.
-    Refused,
-}
-
-/// What became of one keyword of a schema.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// The JSON Pointer of the keyword.
-    pub pointer: String,
-    /// The keyword.
-    pub keyword: String,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// More about it, for people.
-    pub note: String,
-}
-
-/// A schema as a grammar.
+/// A grammar and what became of the keywords of its schema.
 #[derive(Clone, Debug)]
 pub struct Converted {
     /// The grammar.
     pub grammar: Grammar,
-    /// What became of each keyword.
+    /// What became of each keyword, in the order in which they were met.
     pub report: Vec<Finding>,
 }
 
 /// The grammar of a schema.
 pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Converted> {
-    let report = check(schema, options, budget)?;
-    match report.iter().find(|finding| finding.outcome == Outcome::Refused) {
-        Some(refused) => {
-            Err(Error::unsupported(refused.note.clone()).at(Place::Pointer(refused.pointer.clone())))
+    budget.check_source(schema)?;
+    let root = Document::parse(schema, budget)?;
+    let read = |(uri, text): &(String, String)| -> Result<(String, Document)> {
+        let document = Document::parse(text, budget);
+        document.map(|document| (uri.clone(), document)).map_err(|error| {
+            Error::new(error.kind(), format!("the registered document {uri:?}: {}", error.message()))
+        })
+    };
+    let registry = options.registry.iter().map(read).collect::<Result<Vec<_>>>()?;
+    let mut documents = Documents::new(&root, &registry, Draft::default(), budget)?;
+    let start = documents.start()?;
+    let mut expander = Expander::new(documents, options, budget);
+    let formula = expander.formula_of(start);
+    let (grammar, expander) = emit::emit(expander, formula)?;
+    Ok(Converted { grammar, report: expander.findings })
+}
+
+/// What would become of each keyword of a schema; a refusal is a finding and not an error.
+pub fn check(schema: &str, options: &Options, budget: &Budget) -> Result<Vec<Finding>> {
+    match parse(schema, options, budget) {
+        Ok(converted) => Ok(converted.report),
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            let lenient = Options { on_unsupported: OnUnsupported::Warn, ..options.clone() };
+            let refused = |mut finding: Finding| {
+                if finding.outcome == Outcome::Widened {
+                    finding.outcome = Outcome::Refused;
+                }
+                finding
+            };
+            match parse(schema, &lenient, budget) {
+                Ok(converted) => Ok(converted.report.into_iter().map(refused).collect()),
+                Err(_) => Ok(vec![refusal(&error)]),
+            }
         }
-        None => Ok(Converted { grammar: ebnf::builtin_json(), report }),
+        Err(error) => Err(error),
     }
 }
 
-/// What would become of each keyword of a schema.
-pub fn check(schema: &str, options: &Options, budget: &Budget) -> Result<Vec<Finding>> {
-    budget.check_source(schema)?;
-    let outcome = match schema.trim() {
-        "" => {
-            return Err(
-                Error::new(ErrorKind::Syntax, "the schema is not JSON").at(Place::Pointer(String::new()))
-            );
-        }
-        "true" => Outcome::Exact,
-        _ if options.on_unsupported == OnUnsupported::Warn => Outcome::Widened,
-        _ => Outcome::Refused,
+fn refusal(error: &Error) -> Finding {
+    let pointer = match error.place() {
+        Place::Pointer(pointer) => pointer.clone(),
+        _ => String::new(),
     };
-    let note = "JSON Schema is not there yet".to_owned();
-    Ok(vec![Finding { pointer: String::new(), keyword: String::new(), outcome, note }])
+    let (above, keyword) = pointer.rsplit_once('/').unwrap_or(("", ""));
+    Finding {
+        pointer: above.to_owned(),
+        keyword: keyword.to_owned(),
+        outcome: Outcome::Refused,
+        note: error.message().to_owned(),
+    }
 }

@@ -1,0 +1,71 @@
+//! A document: a JSON value with what is worth knowing of it before any of it is looked at.
+//!
+//! Most schemas are one resource without anchors, and their references are all of the form `#/definitions/x`. The
+//! reader sees every key anyway; so it notes whether the others occur, and then nothing is paid for them.
+
+use super::json::Json;
+use super::reader;
+use crate::error::Result;
+use crate::limits::Budget;
+
+/// The keywords that were seen as keys anywhere in a document. A key may be no keyword where it stands, so this errs to
+/// the side of more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Mentions {
+    /// `$id`, `id` with a string: there may be more resources than one, or anchors of the old drafts.
+    pub(super) identifiers: bool,
+    /// `$anchor`, `$dynamicAnchor`.
+    pub(super) anchors: bool,
+    /// `$dynamicRef`, `$recursiveRef`: the dynamic scope matters.
+    pub(super) dynamic: bool,
+    /// `unevaluatedItems`, `unevaluatedProperties`: it matters which keyword looked at what.
+    pub(super) unevaluated: bool,
+}
+
+impl Mentions {
+    pub(super) fn note(&mut self, key: &str, value: &Json) {
+        if !key.starts_with(['$', 'u', 'i']) {
+            return;
+        }
+        let is_text = matches!(value, Json::String(_));
+        match key {
+            "id" | "$id" => self.identifiers |= is_text,
+            "$anchor" | "$dynamicAnchor" => self.anchors |= is_text,
+            "$dynamicRef" | "$recursiveRef" => self.dynamic |= is_text,
+            "unevaluatedItems" | "unevaluatedProperties" => self.unevaluated = true,
+            _ => {}
+        }
+    }
+}
+
+/// A JSON document.
+#[derive(Clone, Debug)]
+pub struct Document {
+    root: Json,
+    mentions: Mentions,
+}
+
+impl Document {
+    /// Reads JSON text.
+    ///
+    /// ```
+    /// use tokenstile_grammar::Budget;
+    /// use tokenstile_grammar::frontends::json_schema::documents::Document;
+    /// let document = Document::parse(r#"{"maximum": 1.50}"#, &Budget::default())?;
+    /// assert_eq!(document.root().get("maximum").and_then(|bound| bound.as_number()), Some("1.50"));
+    /// # Ok::<(), tokenstile_grammar::Error>(())
+    /// ```
+    pub fn parse(text: &str, budget: &Budget) -> Result<Self> {
+        let (root, mentions) = reader::read(text, budget)?;
+        Ok(Document { root, mentions })
+    }
+
+    /// The value that it is.
+    pub fn root(&self) -> &Json {
+        &self.root
+    }
+
+    pub(super) fn mentions(&self) -> Mentions {
+        self.mentions
+    }
+}

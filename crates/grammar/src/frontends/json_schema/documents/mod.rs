@@ -1,0 +1,256 @@
+//! The documents of a schema: what is written where, in which draft, and what a reference points to.
+//!
+//! A schema is a [`Document`], with others beside it that the caller registered under their addresses; nothing is ever
+//! fetched. [`Documents`] gives numbers to the locations in them that the front end looks at. It does not know what the
+//! keywords mean, apart from the few that name things: `$id`, `$anchor`, `$dynamicAnchor`, `$recursiveAnchor`,
+//! `$schema`, and where schemas are nested in schemas.
+//!
+//! ```
+//! use tokenstile_grammar::Budget;
+//! use tokenstile_grammar::frontends::json_schema::documents::{Document, Documents, Draft};
+//!
+//! let budget = Budget::default();
+//! let schema = r##"{"items": {"$ref": "#/$defs/a~1b"}, "$defs": {"a/b": {"type": "null"}}}"##;
+//! let schema = Document::parse(schema, &budget)?;
+//! let mut documents = Documents::new(&schema, &[], Draft::default(), &budget)?;
+//! let items = documents.child(documents.root(), "items").unwrap();
+//! let target = documents.resolve(items, "#/$defs/a~1b")?;
+//! assert_eq!(documents.pointer(target), "/$defs/a~1b");
+//! assert_eq!(documents.json(target).get("type").and_then(|name| name.as_str()), Some("null"));
+//! # Ok::<(), tokenstile_grammar::Error>(())
+//! ```
+//!
+//! Invariants:
+//!
+//! 1. The same value in the same resource, taken for the same thing, is the same [`SchemaId`].
+//! 2. There are never more locations than were asked for, plus those that a search for an address or an anchor goes
+//!    over, which it does once. So all of this is linear in the size of the documents.
+//! 3. A local reference touches only the way to its target: no address is taken apart, nothing is gathered.
+//!
+//! Documents are borrowed, so what [`Documents::json`] gives lives as long as they do, also while `Documents` is asked
+//! for more.
+//!
+//! Reading order: `json`, `reader`, `document`; `draft`, `positions`; `location`, `resources`; `uri`, `fragment`,
+//! `addresses`, `resolve`; `scope`.
+
+mod addresses;
+mod document;
+mod draft;
+mod fragment;
+mod json;
+mod location;
+mod positions;
+mod reader;
+mod resolve;
+mod resources;
+mod scope;
+mod uri;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::{Error, ErrorKind, Place, Result};
+use crate::limits::Budget;
+
+use addresses::Addresses;
+use location::{Location, Locations};
+use positions::Position;
+use resources::Resource;
+use scope::Scopes;
+
+pub use document::Document;
+pub use draft::Draft;
+pub use json::{Json, MAX_DEPTH, Object};
+pub use location::{SchemaId, Step};
+pub use resources::ResourceId;
+pub use scope::{Located, ScopeId};
+
+/// The number of a document: the root document, then those of the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DocumentId(u32);
+
+impl DocumentId {
+    const ROOT: DocumentId = DocumentId(0);
+}
+
+/// A document, with its address and the location of its root once it was opened.
+#[derive(Clone, Copy, Debug)]
+struct Source<'json> {
+    document: &'json Document,
+    /// As the caller gave it; empty for the root document.
+    uri: &'json str,
+    root: Option<SchemaId>,
+}
+
+/// A schema, the documents beside it, and the locations in them.
+#[derive(Debug)]
+pub struct Documents<'json> {
+    sources: Vec<Source<'json>>,
+    default_draft: Draft,
+    root: SchemaId,
+    locations: Locations<'json>,
+    resources: Vec<Resource<'json>>,
+    addresses: Addresses,
+    scopes: Scopes<'json>,
+    budget: &'json Budget,
+}
+
+impl<'json> Documents<'json> {
+    /// The schema `root`, and what its references may reach beyond it: documents by their addresses.
+    ///
+    /// `default_draft` is for a root that names no draft, or one that nobody knows. A document of the registry that
+    /// names none is in the draft of the root.
+    pub fn new(
+        root: &'json Document,
+        registry: &'json [(String, Document)],
+        default_draft: Draft,
+        budget: &'json Budget,
+    ) -> Result<Self> {
+        if !root.root().is_schema() {
+            let message = format!("a schema is an object or a boolean, not {}", root.root().type_name());
+            return Err(Error::new(ErrorKind::Invalid, message).at(Place::Pointer(String::new())));
+        }
+        let others = registry.iter().map(|(uri, document)| Source { document, uri, root: None });
+        let sources: Vec<_> =
+            std::iter::once(Source { document: root, uri: "", root: None }).chain(others).collect();
+        let is_dynamic = sources.iter().any(|source| source.document.mentions().dynamic);
+        let locations = Locations::default();
+        let mut documents = Documents {
+            default_draft,
+            root: locations.next(),
+            locations,
+            resources: Vec::new(),
+            addresses: Addresses::of_registry(registry.iter().map(|(uri, _)| uri.as_str())),
+            scopes: Scopes::new(is_dynamic),
+            budget,
+            sources,
+        };
+        documents.open(DocumentId::ROOT);
+        Ok(documents)
+    }
+
+    /// Whether any document has `unevaluatedItems` or `unevaluatedProperties`.
+    pub fn mentions_unevaluated(&self) -> bool {
+        self.sources.iter().any(|source| source.document.mentions().unevaluated)
+    }
+
+    /// The root schema.
+    pub fn root(&self) -> SchemaId {
+        self.root
+    }
+
+    /// What stands at a location.
+    pub fn json(&self, id: SchemaId) -> &'json Json {
+        self.locations.get(id).json
+    }
+
+    /// The draft that a location is written in.
+    pub fn draft(&self, id: SchemaId) -> Draft {
+        self.resource_of(id).draft
+    }
+
+    /// The resource that a location belongs to.
+    pub fn resource_id(&self, id: SchemaId) -> ResourceId {
+        self.locations.get(id).resource
+    }
+
+    /// The address of the resource that a location belongs to, which is what references there are relative to.
+    pub fn base(&self, id: SchemaId) -> &str {
+        uri::shown(&self.resource_of(id).uri)
+    }
+
+    /// The meta-schema that the resource of a location names with `$schema`, where the registry has it.
+    pub fn meta_schema(&self, id: SchemaId) -> Option<&'json Json> {
+        let root = self.json(self.resource_of(id).root);
+        self.registered(root.get("$schema")?.as_str()?)
+    }
+
+    /// What lies one step below a location, where there is such a thing.
+    pub fn child<'text>(&mut self, id: SchemaId, step: impl Into<Step<'text>>) -> Option<SchemaId> {
+        let location = *self.locations.get(id);
+        let (step, json) = step.into().take(location.json)?;
+        let draft = self.resource(location.resource).draft;
+        let position = location.position.below(step, draft, json);
+        Some(self.intern(id, step, json, position))
+    }
+
+    /// What lies some steps below a location, where there is such a thing.
+    pub fn descend(&mut self, id: SchemaId, steps: &[Step<'_>]) -> Option<SchemaId> {
+        steps.iter().try_fold(id, |at, &step| self.child(at, step))
+    }
+
+    /// The JSON Pointer of a location; after its address and a `#` if it is not in the root document.
+    pub fn pointer(&self, id: SchemaId) -> String {
+        let mut steps = Vec::new();
+        let mut at = id;
+        while let Some((above, step)) = self.locations.get(at).above {
+            steps.push(step);
+            at = above;
+        }
+        let document = self.resource_of(id).document;
+        let mut pointer = String::new();
+        if document != DocumentId::ROOT {
+            pointer.push_str(uri::split_fragment(self.source(document).uri).0);
+            pointer.push('#');
+        }
+        for step in steps.iter().rev() {
+            match step {
+                Step::Key(key) => fragment::push_token(key, &mut pointer),
+                Step::Index(index) => fragment::push_token(&index.to_string(), &mut pointer),
+            }
+        }
+        pointer
+    }
+
+    fn source(&self, document: DocumentId) -> &Source<'json> {
+        &self.sources[document.0 as usize]
+    }
+
+    /// The location of the root of a document.
+    fn open(&mut self, document: DocumentId) -> SchemaId {
+        let source = *self.source(document);
+        if let Some(root) = source.root {
+            return root;
+        }
+        let at = self.locations.next();
+        let resource = self.whole_document(document, at);
+        let resource = self.push_resource(resource);
+        let json = source.document.root();
+        let location = Location { json, above: None, within: resource, resource, position: Position::Schema };
+        self.locations.push(location);
+        self.sources[document.0 as usize].root = Some(at);
+        at
+    }
+
+    /// The resource that a document is.
+    fn whole_document(&self, document: DocumentId, root: SchemaId) -> Resource<'json> {
+        let source = self.source(document);
+        let inherited = self.resources.first().map_or(self.default_draft, |first| first.draft);
+        let schema = source.document.root().as_object();
+        let draft = schema.map_or(inherited, |schema| self.draft_of(schema, inherited));
+        let id = schema.and_then(|schema| draft.identifier(schema)).unwrap_or_default();
+        let base = addresses::normalize(source.uri);
+        let uri = uri::resolve(&base, uri::split_fragment(id).0);
+        Resource { uri, root, draft, document, anchors: None }
+    }
+
+    fn intern(
+        &mut self,
+        above: SchemaId,
+        step: Step<'json>,
+        json: &'json Json,
+        position: Position,
+    ) -> SchemaId {
+        let within = self.locations.get(above).resource;
+        if let Some(found) = self.locations.find(json, within, position) {
+            return found;
+        }
+        let at = self.locations.next();
+        let own = match position {
+            Position::Schema => self.begin_resource(json, at, within),
+            _ => None,
+        };
+        let resource = own.unwrap_or(within);
+        self.locations.push(Location { json, above: Some((above, step)), within, resource, position })
+    }
+}

@@ -1,0 +1,253 @@
+//! Arrays.
+//!
+//! An array with nothing but a prefix, a rest and bounds is a sequence and a counted repeat. Where the conditions reach
+//! from one item to another it is a list of members: `contains` counts items, and in an array without repeats every
+//! item is there once.
+
+use super::super::values::ValueSet;
+use super::super::values::arrays::{ArrayShape, Contains};
+use super::super::values::formula::FormulaId;
+use super::super::values::numbers::Decimal;
+use super::super::values::texts::TextSet;
+use super::Emitter;
+use super::layout::{Around, Depth};
+use super::objects::Parts;
+use crate::error::{Error, Result};
+use crate::ir::ExprId;
+use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Variant};
+
+/// So many counts of items may meet in one array.
+const MAX_COUNTS: usize = 4;
+
+/// A set of so many integers is written out where each may be there once.
+const MAX_LISTED: usize = 2_000;
+
+impl Emitter<'_> {
+    pub(super) fn array(&mut self, shape: &ArrayShape, depth: Depth) -> Result<ExprId> {
+        let shape = self.settled(shape);
+        let around = self.layout.around(&mut self.expander.algebra.languages.builder, depth);
+        let below = self.layout.below(depth);
+        if shape.repeats {
+            return Err(Error::unsupported(
+                "an array must have two equal items here (the complement of uniqueItems)",
+            ));
+        }
+        let single = shape.max.is_some_and(|max| max <= 1);
+        if shape.unique && !single {
+            return self.unique(&shape, around, below);
+        }
+        if shape.contains.is_empty() {
+            self.plain(&shape, around, below)
+        } else {
+            self.counted(&shape, around, below)
+        }
+    }
+
+    /// The shape with the bounds that its items imply.
+    fn settled(&self, shape: &ArrayShape) -> ArrayShape {
+        let mut shape = shape.clone();
+        let blocked = shape.prefix.iter().position(|&item| item == FormulaId::NEVER);
+        if let Some(place) = blocked {
+            shape.prefix.truncate(place);
+            shape.rest = FormulaId::NEVER;
+        }
+        if shape.rest == FormulaId::NEVER {
+            shape.max = Some(shape.max.unwrap_or(u32::MAX).min(shape.prefix.len() as u32));
+        }
+        if let Some(max) = shape.max
+            && (max as usize) < shape.prefix.len()
+        {
+            shape.prefix.truncate(max as usize);
+        }
+        shape
+    }
+
+    /// A sequence: the prefix, as far as it is there, and the rest.
+    fn plain(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
+        let mut tail = self.rest(shape, around, depth)?;
+        for (place, &item) in shape.prefix.iter().enumerate().rev() {
+            let value = self.value(item, depth)?;
+            let needed = (place as u32) < shape.min;
+            let builder = self.builder();
+            let separator = if place == 0 { builder.empty() } else { around.separator };
+            let through = builder.seq([separator, value, around.after, tail]);
+            tail = if needed || (place == 0 && around.tight_if_empty) {
+                through
+            } else {
+                builder.optional(through)
+            };
+        }
+        let builder = self.builder();
+        let (open, close) = (builder.bytes("["), builder.bytes("]"));
+        let full = builder.seq([open, around.open, tail, around.close, close]);
+        if around.tight_if_empty && shape.min == 0 {
+            let empty = builder.seq([open, close]);
+            let nothing = shape.max == Some(0);
+            return Ok(if nothing { empty } else { builder.alt([empty, full]) });
+        }
+        Ok(full)
+    }
+
+    /// The items after the prefix.
+    fn rest(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
+        let prefix = shape.prefix.len() as u32;
+        let min = shape.min.saturating_sub(prefix);
+        let max = shape.max.map(|max| max - prefix);
+        if max == Some(0) {
+            return Ok(if min == 0 { self.builder().empty() } else { self.builder().never() });
+        }
+        let value = self.value(shape.rest, depth)?;
+        let builder = self.builder();
+        let following = builder.seq([around.separator, value, around.after]);
+        if prefix > 0 {
+            return Ok(builder.repeat(following, min, max));
+        }
+        let more = builder.repeat(following, min.saturating_sub(1), max.map(|max| max - 1));
+        let all = builder.seq([value, around.after, more]);
+        Ok(if min > 0 || around.tight_if_empty { all } else { builder.optional(all) })
+    }
+
+    /// An array of which some items are counted: every item is of one variant for each set of counts that it is in.
+    fn counted(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
+        if shape.contains.len() > MAX_COUNTS {
+            return Err(Error::unsupported("too many conditions of `contains` meet in one array"));
+        }
+        let mut parts = Parts::default();
+        let separator = parts.add(around.separator);
+        let places = shape.contains.iter().map(|count| count.from as usize).max().unwrap_or(0);
+        let places = places.max(shape.prefix.len()).min(shape.max.unwrap_or(u32::MAX) as usize);
+        let mut entries = Vec::with_capacity(places);
+        for place in 0..places {
+            let variants = self.counted_item(shape, place, around, depth, &mut parts)?;
+            entries.push(Entry { key: None, required: (place as u32) < shape.min, variants });
+        }
+        let variants = self.counted_item(shape, places.max(shape.prefix.len()), around, depth, &mut parts)?;
+        let others = if variants.is_empty() { Vec::new() } else { vec![Others { keys: None, variants }] };
+        let mut counters = vec![Count { min: shape.min, max: shape.max }];
+        if around.tight_if_empty {
+            counters[0].min = counters[0].min.max(1);
+        }
+        counters.extend(shape.contains.iter().map(|count| Count { min: count.min, max: count.max }));
+        let layout = List {
+            order: Order::Sequence,
+            separator,
+            entries: entries.into(),
+            others: others.into(),
+            counters: counters.into(),
+            implies: Box::default(),
+            unique: false,
+        };
+        let may_be_empty = shape.min == 0 && shape.contains.iter().all(|count| count.min == 0);
+        self.bracketed(("[", "]"), around, layout, parts, may_be_empty)
+    }
+
+    fn counted_item(
+        &mut self,
+        shape: &ArrayShape,
+        place: usize,
+        around: Around,
+        depth: Depth,
+        parts: &mut Parts,
+    ) -> Result<Box<[Variant]>> {
+        let item = shape.item(place);
+        let here: Vec<(usize, &Contains)> =
+            shape.contains.iter().enumerate().filter(|(_, count)| count.from as usize <= place).collect();
+        let mut variants = Vec::new();
+        for chosen in 0..1_u32 << here.len() {
+            let mut formula = item;
+            let mut counters = vec![0];
+            for (at, (number, count)) in here.iter().enumerate() {
+                let formulas = &mut self.expander.algebra.formulas;
+                if chosen & (1 << at) != 0 {
+                    formula = formulas.and(formula, count.value);
+                    counters.push(*number as u32 + 1);
+                } else if count.max.is_some() {
+                    // With an upper bound it matters that what is not counted is not of the set.
+                    let outside = formulas.not(count.value);
+                    formula = formulas.and(formula, outside);
+                }
+            }
+            if self.expander.is_hollow(formula)? {
+                continue;
+            }
+            let value = self.value(formula, depth)?;
+            let part = self.builder().seq([value, around.after]);
+            variants.push(Variant { value: parts.add(part), counters: counters.into() });
+        }
+        Ok(variants.into())
+    }
+
+    /// An array without repeats: of values that can be listed, and of strings.
+    fn unique(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
+        let mixed = shape.prefix.iter().any(|&item| item != shape.rest);
+        if mixed || !shape.contains.is_empty() {
+            return Err(Error::unsupported("uniqueItems beside items of different schemas"));
+        }
+        let set = self.set_of(shape.rest)?;
+        let _ = depth;
+        let mut parts = Parts::default();
+        let separator = parts.add(around.separator);
+        let after = parts.add(around.after);
+        let once = |key: Option<Box<str>>, value| Entry {
+            key,
+            required: false,
+            variants: Box::new([Variant { value, counters: Box::new([0]) }]),
+        };
+        let mut entries = Vec::new();
+        for text in self.listed_scalars(&set)? {
+            let builder = self.builder();
+            let literal = builder.bytes(text);
+            let part = builder.seq([literal, around.after]);
+            entries.push(once(None, parts.add(part)));
+        }
+        let mut others = Vec::new();
+        match &set.texts {
+            TextSet::Finite(texts) => {
+                entries.extend(texts.iter().map(|text| once(Some(text.clone()), after)));
+            }
+            language => {
+                let keys = language.expr(&mut self.expander.algebra.languages)?;
+                let variants = Box::new([Variant { value: after, counters: Box::new([0]) }]);
+                others.push(Others { keys: Some(parts.add(keys)), variants });
+            }
+        }
+        let mut count = Count { min: shape.min, max: shape.max };
+        if around.tight_if_empty {
+            count.min = count.min.max(1);
+        }
+        let layout = List {
+            order: Order::Any,
+            separator,
+            entries: entries.into(),
+            others: others.into(),
+            counters: Box::new([count]),
+            implies: Box::default(),
+            unique: true,
+        };
+        self.bracketed(("[", "]"), around, layout, parts, shape.min == 0)
+    }
+
+    /// The values of a set other than strings, written out.
+    fn listed_scalars(&mut self, set: &ValueSet) -> Result<Vec<String>> {
+        if !set.arrays.is_empty() || !set.objects.is_empty() {
+            return Err(Error::unsupported("uniqueItems where items may be arrays or objects")
+                .with_help("give the items a type: strings, booleans, null, integers of a small range"));
+        }
+        let mut listed = Vec::new();
+        for (there, text) in [(set.null, "null"), (set.truth, "true"), (set.falsity, "false")] {
+            if there {
+                listed.push(text.to_owned());
+            }
+        }
+        if !set.numbers.is_empty() {
+            let numbers: Option<Vec<Decimal>> = set.numbers.single().map(|one| vec![one.clone()]);
+            let Some(numbers) = numbers else {
+                return Err(Error::unsupported(format!(
+                    "uniqueItems where items may be numbers, except of a range of at most {MAX_LISTED}"
+                )));
+            };
+            listed.extend(numbers.iter().map(ToString::to_string));
+        }
+        Ok(listed)
+    }
+}

@@ -1,0 +1,150 @@
+//! From sets of values to a grammar.
+//!
+//! A scalar is a regular expression and is written where it stands. A container is a rule of its own, one for each
+//! formula, so that what is named twice is emitted once and recursion is a rule that names itself. Rules are defined
+//! from a list of those still to do: nothing here recurses over the schema.
+
+mod arrays;
+mod layout;
+mod objects;
+
+use rustc_hash::FxHashMap;
+
+use super::expand::Expander;
+use super::keywords;
+use super::values::ValueSet;
+use super::values::formula::{Formula, FormulaId};
+use super::values::numbers;
+use super::values::texts::TextSet;
+use crate::error::{Error, Place, Result};
+use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
+use layout::{Depth, Layout};
+
+/// Emits the rules of one conversion.
+pub struct Emitter<'b> {
+    expander: Expander<'b>,
+    layout: Layout,
+    /// The expressions of formulas, by the depth of their white space.
+    known: FxHashMap<(FormulaId, Depth), ExprId>,
+    /// Rules that are named and still to be defined.
+    pending: Vec<(RuleId, FormulaId, Depth, ValueSet)>,
+}
+
+/// The grammar of a formula, and the expander with its findings.
+pub fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
+    let layout = Layout::new(expander.options);
+    let mut emitter = Emitter { expander, layout, known: FxHashMap::default(), pending: Vec::new() };
+    let rule = emitter.builder().declare("root");
+    let depth = emitter.layout.start();
+    let set = emitter.set_of(root)?;
+    if set.is_never() {
+        return Err(emitter.expander.no_value());
+    }
+    let body = emitter.value(root, depth)?;
+    emitter.builder().define(rule, body, RuleOptions::default());
+    while let Some((rule, formula, depth, set)) = emitter.pending.pop() {
+        let body = emitter.containers(formula, depth, &set)?;
+        emitter.builder().define(rule, body, RuleOptions::default());
+        emitter.builder().check()?;
+    }
+    let mut expander = emitter.expander;
+    let limits = expander.algebra.languages.budget.limits();
+    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::new(limits));
+    Ok((builder.finish(rule)?, expander))
+}
+
+impl Emitter<'_> {
+    fn builder(&mut self) -> &mut Builder {
+        &mut self.expander.algebra.languages.builder
+    }
+
+    /// What a formula admits where it is the whole of a value.
+    fn set_of(&mut self, formula: FormulaId) -> Result<ValueSet> {
+        let mut set = (*self.expander.expand(formula)?).clone();
+        if self.expander.options.strict_mode {
+            keywords::close(&mut set);
+        }
+        Ok(set)
+    }
+
+    /// The expression of a formula.
+    fn value(&mut self, formula: FormulaId, depth: Depth) -> Result<ExprId> {
+        if let Some(&expr) = self.known.get(&(formula, depth)) {
+            return Ok(expr);
+        }
+        self.expander.algebra.languages.budget.tick()?;
+        let set = self.set_of(formula)?;
+        let scalars = self.scalars(&set).map_err(|error| self.place(error, formula))?;
+        let expr = if set.arrays.is_empty() && set.objects.is_empty() {
+            scalars
+        } else {
+            let name = format!("value_{}", self.builder().rule_count());
+            let rule = self.builder().declare(name);
+            self.pending.push((rule, formula, depth, set));
+            let call = self.builder().rule(rule);
+            self.builder().alt([scalars, call])
+        };
+        self.known.insert((formula, depth), expr);
+        Ok(expr)
+    }
+
+    /// The error, at the schema of a formula where it has none.
+    fn place(&self, error: Error, formula: FormulaId) -> Error {
+        if *error.place() != Place::Nowhere {
+            return error;
+        }
+        let mut at = formula;
+        loop {
+            match self.expander.algebra.formulas.get(at) {
+                Formula::Schema(located) => {
+                    let pointer = self.expander.documents.pointer(located.schema);
+                    return error.at(Place::Pointer(pointer));
+                }
+                Formula::And(items) | Formula::Or(items) => at = items[0],
+                Formula::Not(inner) => at = *inner,
+                _ => return error,
+            }
+        }
+    }
+
+    fn scalars(&mut self, set: &ValueSet) -> Result<ExprId> {
+        let mut alternatives = Vec::new();
+        for (there, text) in [(set.null, "null"), (set.truth, "true"), (set.falsity, "false")] {
+            if there {
+                alternatives.push(self.builder().bytes(text));
+            }
+        }
+        if !set.numbers.is_empty() {
+            let spelling = self.expander.number_spelling();
+            let languages = &mut self.expander.algebra.languages;
+            let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
+            alternatives.push(expr);
+        }
+        if !set.texts.is_never() {
+            alternatives.push(self.text(&set.texts)?);
+        }
+        Ok(self.builder().alt(alternatives))
+    }
+
+    /// A JSON string of a set of texts.
+    fn text(&mut self, texts: &TextSet) -> Result<ExprId> {
+        let text = texts.expr(&mut self.expander.algebra.languages)?;
+        let builder = self.builder();
+        let quote = builder.bytes("\"");
+        let body = builder.json_text(text);
+        Ok(builder.seq([quote, body, quote]))
+    }
+
+    fn containers(&mut self, formula: FormulaId, depth: Depth, set: &ValueSet) -> Result<ExprId> {
+        let mut alternatives = Vec::new();
+        for shape in &set.arrays {
+            let expr = self.array(shape, depth).map_err(|error| self.place(error, formula))?;
+            alternatives.push(expr);
+        }
+        for shape in &set.objects {
+            let expr = self.object(shape, depth).map_err(|error| self.place(error, formula))?;
+            alternatives.push(expr);
+        }
+        Ok(self.builder().alt(alternatives))
+    }
+}

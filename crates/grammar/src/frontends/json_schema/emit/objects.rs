@@ -1,0 +1,202 @@
+//! Objects.
+//!
+//! A shape speaks of keys by name, by pattern, and of all others. Here the keys are sorted out: those with a name
+//! become the entries of a list, and the others fall into regions by the patterns that they match, each with its value.
+
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+
+use super::super::values::formula::FormulaId;
+use super::super::values::keys::{self, Region};
+use super::super::values::objects::{ObjectShape, Witness};
+use super::Emitter;
+use super::layout::Depth;
+use crate::error::{Error, Result};
+use crate::ir::ExprId;
+use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant};
+
+/// So many conditions on values of unknown keys may meet in one object.
+const MAX_WITNESSES: usize = 4;
+
+/// The parts of a list, as they come together.
+#[derive(Default)]
+pub(super) struct Parts(pub(super) Vec<ExprId>);
+
+impl Parts {
+    pub(super) fn add(&mut self, expr: ExprId) -> Part {
+        self.0.push(expr);
+        self.0.len() as Part - 1
+    }
+}
+
+impl Emitter<'_> {
+    pub(super) fn object(&mut self, shape: &ObjectShape, depth: Depth) -> Result<ExprId> {
+        if shape.witnesses.len() > MAX_WITNESSES {
+            return Err(Error::unsupported(
+                "too many conditions on the values of unnamed keys meet in one object",
+            ));
+        }
+        let around = {
+            let layout = &self.layout;
+            layout.around(&mut self.expander.algebra.languages.builder, depth)
+        };
+        let colon = self.layout.colon(&mut self.expander.algebra.languages.builder);
+        let mut list =
+            Draft { parts: Parts::default(), colon, after: around.after, depth: self.layout.below(depth) };
+        let separator = list.parts.add(around.separator);
+        let names = self.names(shape);
+        let mut entries = Vec::with_capacity(names.len());
+        for name in names.keys() {
+            entries.push(self.entry(shape, name, &mut list)?);
+        }
+        let mut others = Vec::new();
+        for region in self.regions(shape)? {
+            others.extend(self.others(shape, &region, &mut list)?);
+        }
+        let place = |name: &Rc<str>| names.get_index_of(name).map(|at| at as u32);
+        let implies = shape.implies.iter().filter_map(|(a, b)| Some((place(a)?, place(b)?))).collect();
+        let mut counters = vec![Count { min: shape.min, max: shape.max }];
+        if around.tight_if_empty {
+            counters[0].min = counters[0].min.max(1);
+        }
+        counters.extend(shape.witnesses.iter().map(|_| Count { min: 1, max: None }));
+        let layout = List {
+            order: if self.expander.options.any_order { Order::Any } else { Order::Declared },
+            separator,
+            entries: entries.into(),
+            others: others.into(),
+            counters: counters.into(),
+            implies,
+            unique: true,
+        };
+        let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
+        self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty)
+    }
+
+    /// A list between brackets.
+    pub(super) fn bracketed(
+        &mut self,
+        (open, close): (&str, &str),
+        around: super::layout::Around,
+        layout: List,
+        parts: Parts,
+        may_be_empty: bool,
+    ) -> Result<ExprId> {
+        let builder = self.builder();
+        let members = builder.members(tidy(layout), parts.0);
+        let (open, close) = (builder.bytes(open), builder.bytes(close));
+        let full = builder.seq([open, around.open, members, around.close, close]);
+        if around.tight_if_empty && may_be_empty {
+            let empty = builder.seq([open, close]);
+            return Ok(builder.alt([empty, full]));
+        }
+        Ok(full)
+    }
+
+    /// All keys that somebody names, the declared ones first and in order.
+    fn names(&self, shape: &ObjectShape) -> IndexMap<Rc<str>, ()> {
+        let mut names: IndexMap<Rc<str>, ()> = shape.named.keys().map(|name| (Rc::clone(name), ())).collect();
+        let mut add = |name: &Rc<str>| {
+            if !names.contains_key(name) {
+                names.insert(Rc::clone(name), ());
+            }
+        };
+        shape.required.iter().for_each(&mut add);
+        for (first, second) in &shape.implies {
+            add(first);
+            add(second);
+        }
+        let all = shape.families.iter().map(|(keys, _)| keys);
+        for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
+            keys.mentions(&mut add, &mut |_| ());
+        }
+        names
+    }
+
+    fn regions(&mut self, shape: &ObjectShape) -> Result<Vec<Region>> {
+        let mut patterns = Vec::new();
+        let all = shape.families.iter().map(|(keys, _)| keys);
+        for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
+            keys.mentions(&mut |_| (), &mut |pattern| {
+                if !patterns.contains(&pattern) {
+                    patterns.push(pattern);
+                }
+            });
+        }
+        keys::regions(&patterns, &mut self.expander.algebra.languages)
+    }
+
+    fn entry(&mut self, shape: &ObjectShape, name: &Rc<str>, list: &mut Draft) -> Result<Entry> {
+        let algebra = &mut self.expander.algebra;
+        let value = shape.value_of(name, algebra)?;
+        let mut seen = Vec::new();
+        for (at, witness) in shape.witnesses.iter().enumerate() {
+            let bears = witness.value_of(name, algebra)?;
+            if bears != FormulaId::NEVER {
+                seen.push((at, bears));
+            }
+        }
+        let variants = self.variants(value, &seen, list)?;
+        Ok(Entry { key: Some((**name).into()), required: shape.required.contains(name), variants })
+    }
+
+    fn others(&mut self, shape: &ObjectShape, region: &Region, list: &mut Draft) -> Result<Option<Others>> {
+        let families = shape.families.iter().filter(|(keys, _)| keys.has_region(region));
+        let value = self.expander.algebra.formulas.and_all(families.map(|(_, family)| *family));
+        if value == FormulaId::NEVER {
+            return Ok(None);
+        }
+        let algebra = &mut self.expander.algebra;
+        let bears = shape.witnesses.iter().map(|witness| witness.value_in(region, algebra)).enumerate();
+        let seen: Vec<_> = bears.filter(|(_, bears)| *bears != FormulaId::NEVER).collect();
+        let variants = self.variants(value, &seen, list)?;
+        let keys = Some(list.parts.add(region.language));
+        Ok((!variants.is_empty()).then_some(Others { keys, variants }))
+    }
+
+    /// The ways to write a value: plainly, and so that it bears out some of the witnesses.
+    fn variants(
+        &mut self,
+        value: FormulaId,
+        witnesses: &[(usize, FormulaId)],
+        list: &mut Draft,
+    ) -> Result<Box<[Variant]>> {
+        let mut variants = Vec::new();
+        for chosen in 0..1_u32 << witnesses.len() {
+            let chosen = |at: usize| chosen & (1 << at) != 0;
+            let picked =
+                || witnesses.iter().enumerate().filter(|(at, _)| chosen(*at)).map(|(_, witness)| witness);
+            let all = picked().map(|(_, bears)| *bears).chain([value]);
+            let formula = self.expander.algebra.formulas.and_all(all);
+            if self.expander.is_hollow(formula)? {
+                continue;
+            }
+            let expr = self.value(formula, list.depth)?;
+            let part = self.builder().seq([list.colon, expr, list.after]);
+            let counters = std::iter::once(0).chain(picked().map(|(at, _)| *at as u32 + 1));
+            variants.push(Variant { value: list.parts.add(part), counters: counters.collect() });
+        }
+        Ok(variants.into())
+    }
+}
+
+/// A list of keys and values that is being put together.
+struct Draft {
+    parts: Parts,
+    colon: ExprId,
+    after: ExprId,
+    depth: Depth,
+}
+
+/// The same list without counters that can never be missed.
+fn tidy(mut layout: List) -> List {
+    let idle = |count: &Count| count.min == 0 && count.max.is_none();
+    if layout.counters.first().is_some_and(idle) && layout.counters.len() == 1 {
+        layout.counters = Box::default();
+        let variants = layout.entries.iter_mut().flat_map(|entry| entry.variants.iter_mut());
+        let others = layout.others.iter_mut().flat_map(|others| others.variants.iter_mut());
+        variants.chain(others).for_each(|variant| variant.counters = Box::default());
+    }
+    layout
+}

@@ -1,0 +1,76 @@
+//! Mail addresses: RFC 5321, and RFC 6531 for other languages.
+//!
+//! RFC 5321 bounds the local part by 64 bytes and the whole by 254. Counting the whole would tie both sides of the `@`
+//! together, so domains are bounded by 189, which is what is left in any case. The bound of the local part is a
+//! conjunction with a plain repeat: dots may not stand side by side, and a repeat cannot count over that. It is an
+//! automaton of some 260 states.
+//!
+//! Other languages count in bytes as well, so their characters are bounded by the most bytes that one of them takes.
+
+use super::hostname::{self, Openings, Shape};
+use super::texts::Texts;
+use super::{idn_hostname, ip};
+use crate::error::Result;
+use crate::ir::ExprId;
+
+/// Characters of an atom, as the inside of a class.
+const ATOM: &str = "A-Za-z0-9!#$%&'*+/=?\\^_`{|}~\\-";
+/// Characters between quotes that need no backslash.
+const QUOTED: &str = " !#-\\[\\]-~";
+const NOT_ASCII: &str = "\u{80}-\u{10ffff}";
+
+/// Domains leave room for the longest local part: 64, the `@`, and 189 make 254.
+const DOMAIN: Shape = Shape { first: 41, others: 20 };
+/// Three labels of 61 characters are within that.
+const LABELS_OF_DOMAIN: u32 = 3;
+/// By RFC 5321, `::` in an address stands for two groups at least.
+const GROUPS_BESIDE_GAP: u32 = 6;
+
+pub(super) fn email(texts: &mut Texts<'_>) -> Result<ExprId> {
+    let any = local_part(texts, "")?;
+    let short = texts.pattern("[\\x00-\\x7f]{1,64}")?;
+    let local = texts.both(any, short);
+    let domain = hostname::names(texts, &DOMAIN, &Openings::NoPunycode)?;
+    address(texts, local, domain)
+}
+
+pub(super) fn idn_email(texts: &mut Texts<'_>) -> Result<ExprId> {
+    let any = local_part(texts, NOT_ASCII)?;
+    let short = texts.pattern(
+        "[\\x00-\\x7f]{1,64}|[\\x00-\\u07ff]{1,32}|[\\x00-\\uffff]{1,21}|[\\x00-\\u{10ffff}]{1,16}",
+    )?;
+    let local = texts.both(any, short);
+    let ascii = hostname::names(texts, &DOMAIN, &Openings::NoTag)?;
+    let others = idn_hostname::names_of_short_labels(texts, LABELS_OF_DOMAIN)?;
+    let domain = texts.alt([ascii, others]);
+    address(texts, local, domain)
+}
+
+/// Atoms with dots between them, or a quoted string.
+fn local_part(texts: &mut Texts<'_>, others: &str) -> Result<ExprId> {
+    let atom = format!("[{ATOM}{others}]+");
+    texts.pattern(&format!("{atom}(?:\\.{atom})*|\"(?:[{QUOTED}{others}]|\\\\[ -~])*\""))
+}
+
+fn address(texts: &mut Texts<'_>, local: ExprId, domain: ExprId) -> Result<ExprId> {
+    let at = texts.literal("@");
+    let [open, close] = ["[", "]"].map(|bracket| texts.literal(bracket));
+    let ipv4 = ip::ipv4(texts)?;
+    let tag = texts.literal("IPv6:");
+    let ipv6 = ip::ipv6_shortened_to(texts, GROUPS_BESIDE_GAP)?;
+    let ipv6 = texts.seq([tag, ipv6]);
+    let number = texts.alt([ipv4, ipv6]);
+    let literal = texts.seq([open, number, close]);
+    let host = texts.alt([domain, literal]);
+    Ok(texts.seq([local, at, host]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_domain_leaves_room() {
+        assert_eq!(DOMAIN.longest(), 188);
+    }
+}

@@ -1,0 +1,194 @@
+//! The values of the keyword `format`, each as the regular language of the texts that it allows.
+//!
+//! A language here is one of *texts*: code points in UTF-8, before they are spelled as a JSON string. It is never wider
+//! than the document that defines the format. Where that document asks for more than a regular language can say (that
+//! Punycode decodes to something valid, that parentheses match at any depth), or for an automaton too large to be worth
+//! it, the language is narrower: fewer texts can be written, but none that is wrong. The [`Format::narrower`] line of a
+//! format says what is left out; without such a line the language is exact.
+//!
+//! A format costs what it takes to intern its expression, some microseconds. Nothing is cached: the builder interns, so
+//! a format that a schema uses twice is one expression. Conjunctions, which are determinised ahead of time, are used by
+//! the two formats for mail only.
+//!
+//! A new format is a function from [`Texts`] to an expression and a line in [`REGISTRY`]. A name that is not listed is
+//! an annotation, and what becomes of it is for the caller to say.
+
+mod date_time;
+mod duration;
+mod email;
+mod hostname;
+mod idn_hostname;
+mod ip;
+mod json_pointer;
+mod regex;
+mod texts;
+mod uri;
+mod uri_template;
+mod uuid;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::Result;
+use crate::ir::{Builder, ExprId};
+use crate::limits::Budget;
+use texts::Texts;
+
+/// A format: its name, and what it stands for here.
+#[derive(Debug)]
+pub struct Format {
+    /// The value of the keyword.
+    pub name: &'static str,
+    /// What the texts are, in one line.
+    pub about: &'static str,
+    /// What the defining document allows and this language leaves out; `None` where the language is exact.
+    pub narrower: Option<&'static str>,
+    build: fn(&mut Texts<'_>) -> Result<ExprId>,
+}
+
+/// The language of the texts of the format `name`, or `None` where no format has that name.
+pub fn language(name: &str, builder: &mut Builder, budget: &Budget) -> Option<Result<ExprId>> {
+    let format = find(name)?;
+    Some((format.build)(&mut Texts::new(builder, budget)))
+}
+
+/// The format `name`, or `None` where no format has that name.
+pub fn find(name: &str) -> Option<&'static Format> {
+    REGISTRY.iter().find(|format| format.name == name)
+}
+
+/// The names of all formats.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    REGISTRY.iter().map(|format| format.name)
+}
+
+/// All formats, in the order of the documentation.
+pub static REGISTRY: &[Format] = &[
+    Format {
+        name: "date-time",
+        about: "a date, `T`, and a time with its offset (RFC 3339), on days that the calendar has",
+        narrower: Some(
+            "a leap second stands at the end of June or December in UTC, with an offset of whole hours",
+        ),
+        build: date_time::date_time,
+    },
+    Format {
+        name: "date",
+        about: "a day that the Gregorian calendar has, as `2024-02-29` (RFC 3339)",
+        narrower: None,
+        build: date_time::date,
+    },
+    Format {
+        name: "time",
+        about: "a time of day with its offset, as `23:59:59.5+01:00` (RFC 3339)",
+        narrower: Some("a leap second, 23:59:60 in UTC, has an offset of whole hours"),
+        build: date_time::time,
+    },
+    Format {
+        name: "duration",
+        about: "a duration, as `P1Y2M3DT4H5M6S` or `P2W` (RFC 3339, appendix A)",
+        narrower: Some("letters are capitals, as in ISO 8601"),
+        build: duration::duration,
+    },
+    Format {
+        name: "email",
+        about: "a mail address (RFC 5321), quoted local parts and address literals among them",
+        narrower: Some(
+            "a domain has up to two labels of 41 characters and then up to five of 20, and is otherwise as in \
+             `hostname`; an address literal is IPv4 without leading zeros, or IPv6",
+        ),
+        build: email::email,
+    },
+    Format {
+        name: "idn-email",
+        about: "a mail address with letters of any language (RFC 6531)",
+        narrower: Some(
+            "as `email`, with domains as in `idn-hostname`; a local part that is not ASCII has at most 32, 21 or 16 \
+             characters, as they take 2, 3 or 4 bytes",
+        ),
+        build: email::idn_email,
+    },
+    Format {
+        name: "hostname",
+        about: "a host name (RFC 1123) of labels of at most 63 characters, at most 253 in all",
+        narrower: Some(
+            "no label begins with `xn--`, since Punycode cannot be checked; a name of several labels has up to two of \
+             63 characters and then up to five of 24, the last of which begins with a letter",
+        ),
+        build: hostname::hostname,
+    },
+    Format {
+        name: "idn-hostname",
+        about: "a host name with letters of many languages (RFC 5890 to 5893)",
+        narrower: Some(
+            "as `hostname`, without `--` in third place; a name that is not ASCII has at most four labels, each of \
+             one script (Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, Japanese, Chinese, Korean) and of \
+             at most 14 letters, 10 in the last three; no joiners or other characters that depend on their context",
+        ),
+        build: idn_hostname::idn_hostname,
+    },
+    Format {
+        name: "ipv4",
+        about: "an IPv4 address as four decimal numbers (RFC 2673)",
+        narrower: None,
+        build: ip::ipv4,
+    },
+    Format {
+        name: "ipv6",
+        about: "an IPv6 address (RFC 4291) without a zone; the end may be written as IPv4",
+        narrower: None,
+        build: ip::ipv6,
+    },
+    Format { name: "uri", about: "a URI with its scheme (RFC 3986)", narrower: None, build: uri::uri },
+    Format {
+        name: "uri-reference",
+        about: "a URI or a relative reference (RFC 3986)",
+        narrower: None,
+        build: uri::uri_reference,
+    },
+    Format {
+        name: "iri",
+        about: "a URI with its scheme and characters of any language (RFC 3987)",
+        narrower: None,
+        build: uri::iri,
+    },
+    Format {
+        name: "iri-reference",
+        about: "an IRI or a relative reference (RFC 3987)",
+        narrower: None,
+        build: uri::iri_reference,
+    },
+    Format {
+        name: "uri-template",
+        about: "a URI template of any level (RFC 6570)",
+        narrower: Some("no operators that are reserved for later (`=`, `,`, `!`, `@`, `|`)"),
+        build: uri_template::uri_template,
+    },
+    Format {
+        name: "uuid",
+        about: "a UUID as 32 hexadecimal digits in five groups (RFC 4122)",
+        narrower: None,
+        build: uuid::uuid,
+    },
+    Format {
+        name: "json-pointer",
+        about: "a JSON Pointer as a plain string (RFC 6901)",
+        narrower: None,
+        build: json_pointer::json_pointer,
+    },
+    Format {
+        name: "relative-json-pointer",
+        about: "a JSON Pointer that first goes up some levels",
+        narrower: Some("no `+n` or `-n` that moves along an array, which not all drafts have"),
+        build: json_pointer::relative_json_pointer,
+    },
+    Format {
+        name: "regex",
+        about: "a regular expression of ECMA-262, valid with and without its flag `u`",
+        narrower: Some(
+            "groups nest four deep, and once inside of assertions, which stand at the top or in one group; no names and \
+             no backreferences; ranges in classes and of quantifiers only where their order is plain to see",
+        ),
+        build: regex::regex,
+    },
+];

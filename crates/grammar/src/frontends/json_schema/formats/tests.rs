@@ -1,0 +1,56 @@
+//! Known answers for each format, and the official test suite.
+
+mod known;
+mod labels;
+mod suite;
+
+use super::{REGISTRY, find, language, names};
+use crate::ir::Builder;
+use crate::limits::{Budget, Limits};
+use crate::regular::{Dfa, determinize};
+
+/// The automaton of a format.
+fn automaton(name: &str) -> Dfa {
+    let budget = Budget::default();
+    let mut builder = Builder::new(&Limits::default());
+    let root = language(name, &mut builder, &budget).expect("a known format").expect("a language");
+    determinize(&builder, root, &budget).expect("a regular language")
+}
+
+#[test]
+fn names_are_unique_and_known() {
+    let mut all: Vec<&str> = names().collect();
+    assert_eq!(all.len(), REGISTRY.len());
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), REGISTRY.len());
+    for name in all {
+        assert!(find(name).is_some_and(|format| format.name == name && !format.about.is_empty()));
+    }
+}
+
+#[test]
+fn other_names_are_no_formats() {
+    let mut builder = Builder::new(&Limits::default());
+    for name in ["", "Date", "date ", "int32", "url", "password"] {
+        assert!(language(name, &mut builder, &Budget::default()).is_none(), "{name}");
+    }
+}
+
+#[test]
+fn a_format_is_one_expression_however_often_it_is_asked_for() {
+    let (mut builder, budget) = (Builder::new(&Limits::default()), Budget::default());
+    for name in names() {
+        let first = language(name, &mut builder, &budget).unwrap().unwrap();
+        assert_eq!(language(name, &mut builder, &budget).unwrap().unwrap(), first, "{name}");
+    }
+}
+
+/// A conjunction with a length or a pattern unrolls the language, which should stay far from the limit on states.
+#[test]
+fn automata_are_of_modest_size() {
+    for name in names() {
+        let states = automaton(name).len();
+        assert!(states < 20_000, "{name} has {states} states");
+    }
+}

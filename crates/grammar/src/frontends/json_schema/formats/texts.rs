@@ -1,0 +1,59 @@
+//! What the formats are written with: patterns, and the builder's expressions.
+
+use crate::error::Result;
+use crate::frontends::regex::{self, Syntax};
+use crate::ir::{Builder, ExprId};
+use crate::limits::Budget;
+use crate::regular::CharSet;
+
+/// Makes the expressions of one format.
+pub(super) struct Texts<'a> {
+    builder: &'a mut Builder,
+    budget: &'a Budget,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn new(builder: &'a mut Builder, budget: &'a Budget) -> Self {
+        Texts { builder, budget }
+    }
+
+    /// The texts that a pattern of ours matches from end to end. Its `\d` is ASCII.
+    pub(super) fn pattern(&mut self, pattern: &str) -> Result<ExprId> {
+        regex::parse(pattern, &Syntax::whole(), self.builder, self.budget)
+    }
+
+    /// This text.
+    pub(super) fn literal(&mut self, text: &str) -> ExprId {
+        self.builder.bytes(text)
+    }
+
+    /// One code point of `set`.
+    pub(super) fn class(&mut self, set: CharSet) -> ExprId {
+        self.builder.class(set)
+    }
+
+    /// `items` one after the other.
+    pub(super) fn seq<const N: usize>(&mut self, items: [ExprId; N]) -> ExprId {
+        self.builder.seq(items)
+    }
+
+    /// Any one of `items`.
+    pub(super) fn alt(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
+        self.builder.alt(items)
+    }
+
+    /// `item`, from none to `most` times.
+    pub(super) fn up_to(&mut self, item: ExprId, most: u32) -> ExprId {
+        self.builder.repeat(item, 0, Some(most))
+    }
+
+    /// `item` any number of times.
+    pub(super) fn star(&mut self, item: ExprId) -> ExprId {
+        self.builder.repeat(item, 0, None)
+    }
+
+    /// What is in both languages. It is determinised ahead of time, so both are to be small.
+    pub(super) fn both(&mut self, one: ExprId, other: ExprId) -> ExprId {
+        self.builder.and([one, other])
+    }
+}

@@ -1,0 +1,49 @@
+//! `anyOf`: the union.
+//!
+//! Where somebody asks which keys and items were evaluated, it matters that all branches that hold have their say: a
+//! value in two branches has the keys of both evaluated. The union then also has the intersections of the branches.
+
+use super::super::documents::Json;
+use super::super::expand::{Expander, Schema};
+use super::super::values::ValueSet;
+use super::read;
+use crate::error::{Error, Result};
+
+/// So many branches may be combined with each other.
+const MAX_COMBINED: usize = 8;
+
+pub(super) fn apply(
+    expander: &mut Expander<'_>,
+    schema: &Schema<'_>,
+    value: &Json,
+    set: &mut ValueSet,
+) -> Result<()> {
+    let mut union = ValueSet::never();
+    let mut branches = Vec::new();
+    for place in 0..read::list(value)?.len() {
+        let formula = expander.child_at(schema, "anyOf", place)?;
+        let branch = expander.expand(formula)?;
+        union = union.unite(&branch, &mut expander.algebra)?;
+        branches.push(branch);
+    }
+    if expander.combines_branches() && branches.len() > 1 {
+        if branches.len() > MAX_COMBINED {
+            return Err(Error::unsupported(format!(
+                "more than {MAX_COMBINED} branches under unevaluatedItems or unevaluatedProperties"
+            )));
+        }
+        for chosen in 3_u32..1 << branches.len() {
+            if chosen.count_ones() < 2 {
+                continue;
+            }
+            let mut all = ValueSet::any();
+            for (at, branch) in branches.iter().enumerate() {
+                if chosen & (1 << at) != 0 {
+                    all = all.intersect(branch, &mut expander.algebra)?;
+                }
+            }
+            union = union.unite(&all, &mut expander.algebra)?;
+        }
+    }
+    expander.narrow_to(set, &union)
+}

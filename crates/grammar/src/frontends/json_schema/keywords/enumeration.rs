@@ -1,0 +1,37 @@
+//! `enum`: one of the listed values.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::super::documents::Json;
+use super::super::expand::{Expander, Schema};
+use super::super::values::ValueSet;
+use super::super::values::texts::TextSet;
+use super::read;
+use crate::error::Result;
+
+pub(super) fn apply<'b>(
+    expander: &mut Expander<'b>,
+    _: &Schema<'b>,
+    value: &'b Json,
+    set: &mut ValueSet,
+) -> Result<()> {
+    let mut listed = ValueSet::never();
+    let mut texts = BTreeSet::new();
+    for item in read::list(value)? {
+        match item {
+            Json::String(text) => {
+                texts.insert(text.clone());
+            }
+            Json::Null => listed.null = true,
+            Json::Bool(true) => listed.truth = true,
+            Json::Bool(false) => listed.falsity = true,
+            other => {
+                let one = expander.constant_set(other)?;
+                listed = listed.unite(&one, &mut expander.algebra)?;
+            }
+        }
+    }
+    listed.texts = TextSet::Finite(Rc::new(texts));
+    expander.narrow_to(set, &listed)
+}

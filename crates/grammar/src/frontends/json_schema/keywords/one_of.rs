@@ -1,0 +1,95 @@
+//! `oneOf`: just one of the branches.
+//!
+//! That is the union of each branch without the others. Branches are usually told apart by a type or by the value of a
+//! key; those that have nothing in common need not be taken out of each other, so that is looked at first.
+
+use super::super::documents::Json;
+use super::super::expand::{Expander, Schema};
+use super::super::values::formula::FormulaId;
+use super::super::values::numbers::NumberSet;
+use super::super::values::texts::TextSet;
+use super::super::values::{self, ValueSet};
+use super::read;
+use crate::error::Result;
+
+pub(super) fn apply(
+    expander: &mut Expander<'_>,
+    schema: &Schema<'_>,
+    value: &Json,
+    set: &mut ValueSet,
+) -> Result<()> {
+    let mut branches = Vec::new();
+    for place in 0..read::list(value)?.len() {
+        let formula = expander.child_at(schema, "oneOf", place)?;
+        // What stands beside `oneOf` often tells its branches apart, or makes one of them impossible.
+        let mut branch = (*expander.expand(formula)?).clone();
+        expander.narrow_to(&mut branch, set)?;
+        branches.push((formula, branch));
+    }
+    let mut union = ValueSet::never();
+    for (place, (formula, branch)) in branches.iter().enumerate() {
+        let mut alone = branch.clone();
+        for (other_place, (other_formula, other)) in branches.iter().enumerate() {
+            if place != other_place {
+                exclude(expander, &mut alone, *formula, (*other_formula, other))?;
+            }
+        }
+        union = union.unite(&alone, &mut expander.algebra)?;
+    }
+    *set = union;
+    Ok(())
+}
+
+/// Takes `other` out of `alone`, which is a part of `branch`.
+fn exclude(
+    expander: &mut Expander<'_>,
+    alone: &mut ValueSet,
+    branch: FormulaId,
+    other: (FormulaId, &ValueSet),
+) -> Result<()> {
+    if branch == other.0 {
+        *alone = ValueSet::never();
+        return Ok(());
+    }
+    let mut objects = std::mem::take(&mut alone.objects);
+    for excluded in &other.1.objects {
+        let mut left = Vec::new();
+        for shape in &objects {
+            left.extend(expander.without_object(shape, excluded)?);
+        }
+        left.dedup();
+        objects = left;
+    }
+    let scalars = ValueSet { objects: Vec::new(), ..other.1.clone() };
+    let mut common = alone.intersect(&scalars, &mut expander.algebra)?;
+    expander.prune(&mut common)?;
+    if !expander.is_nothing(&common)? {
+        let mut rest = relevant(expander, &scalars, &common)?.complement(&mut expander.algebra)?;
+        expander.prune(&mut rest)?;
+        expander.narrow_to(alone, &rest)?;
+    }
+    values::check_count(objects.len())?;
+    alone.objects = objects;
+    Ok(())
+}
+
+/// The part of `other` that has anything to do with `common`: taking out the rest would change nothing.
+fn relevant(expander: &mut Expander<'_>, other: &ValueSet, common: &ValueSet) -> Result<ValueSet> {
+    let mut part = other.clone();
+    if common.numbers.is_empty() {
+        part.numbers = NumberSet::none();
+    }
+    if common.texts.is_empty(&mut expander.algebra.languages)? {
+        part.texts = TextSet::never();
+    }
+    part.arrays.clear();
+    for shape in &other.arrays {
+        let alone = ValueSet { arrays: vec![shape.clone()], ..ValueSet::never() };
+        let mut both = common.intersect(&alone, &mut expander.algebra)?;
+        expander.prune(&mut both)?;
+        if !expander.is_nothing(&both)? {
+            part.arrays.push(shape.clone());
+        }
+    }
+    Ok(part)
+}

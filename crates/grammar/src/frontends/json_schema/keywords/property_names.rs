@@ -1,0 +1,27 @@
+//! `propertyNames`: a schema for the keys, as strings.
+
+use super::super::documents::Json;
+use super::super::expand::{Expander, Schema};
+use super::super::values::ValueSet;
+use super::super::values::formula::FormulaId;
+use super::super::values::keys::Keys;
+use crate::error::Result;
+
+pub(super) fn apply(
+    expander: &mut Expander<'_>,
+    schema: &Schema<'_>,
+    _: &Json,
+    set: &mut ValueSet,
+) -> Result<()> {
+    let formula = expander.child(schema, "propertyNames")?;
+    let names = expander.expand(formula)?.texts.clone();
+    if names.is_any() || set.objects.is_empty() {
+        return Ok(());
+    }
+    let others = Keys::outside(&names, &mut expander.algebra.languages)?;
+    for shape in &mut set.objects {
+        shape.families.push((others.clone(), FormulaId::NEVER));
+        shape.openness.says_others = true;
+    }
+    Ok(())
+}

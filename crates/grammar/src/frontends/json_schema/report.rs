@@ -1,0 +1,42 @@
+//! What became of each keyword.
+
+/// What became of a keyword.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// Enforced, no more and no less.
+    Exact,
+    /// Says nothing about what is admitted.
+    Annotation,
+    /// Enforced, and some of what it admits cannot be written.
+    Narrowed,
+    /// Not enforced: the caller asked for a warning rather than a refusal.
+    Widened,
+    /// Refused.
+    Refused,
+}
+
+impl Outcome {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Exact => "exact",
+            Outcome::Annotation => "annotation",
+            Outcome::Narrowed => "narrowed",
+            Outcome::Widened => "widened",
+            Outcome::Refused => "refused",
+        }
+    }
+}
+
+/// A keyword at a place, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The JSON Pointer of the schema that has the keyword.
+    pub pointer: String,
+    /// The keyword.
+    pub keyword: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// Why, where there is something to say.
+    pub note: String,
+}

@@ -1,0 +1,152 @@
+//! Formulas: what a value has to satisfy, said by name.
+//!
+//! The schema of a property or an item is not expanded where it is mentioned. It stays a name, and what algebra does to
+//! it (an intersection of two shapes intersects the properties that both have) is written down as a formula over
+//! names. A formula is expanded, one level deep, when somebody needs to know. As formulas are interned and kept in a
+//! normal form, a recursive schema meets the same formulas again, and the expansion ends.
+
+use rustc_hash::FxHashMap;
+
+use super::super::documents::Located;
+
+/// The number of a formula.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FormulaId(u32);
+
+impl FormulaId {
+    /// Any value.
+    pub const ANY: FormulaId = FormulaId(0);
+    /// No value.
+    pub const NEVER: FormulaId = FormulaId(1);
+}
+
+/// The number of a JSON value that a schema names in `const` or `enum`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConstantId(pub(crate) u32);
+
+/// A set of values, by name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Formula {
+    /// Any value.
+    Any,
+    /// No value.
+    Never,
+    /// What a schema admits.
+    Schema(Located),
+    /// One value.
+    Constant(ConstantId),
+    /// In all of these, sorted, at least two.
+    And(Box<[FormulaId]>),
+    /// In any of these, sorted, at least two.
+    Or(Box<[FormulaId]>),
+    /// Not in this.
+    Not(FormulaId),
+}
+
+/// All formulas of one conversion.
+#[derive(Debug)]
+pub struct Formulas {
+    all: Vec<Formula>,
+    index: FxHashMap<Formula, FormulaId>,
+}
+
+impl Formulas {
+    /// The two constants alone.
+    pub fn new() -> Self {
+        let mut formulas = Formulas { all: Vec::new(), index: FxHashMap::default() };
+        formulas.intern(Formula::Any);
+        formulas.intern(Formula::Never);
+        formulas
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// The formula `id`.
+    pub fn get(&self, id: FormulaId) -> &Formula {
+        &self.all[id.0 as usize]
+    }
+
+    /// The number of a formula that is in normal form.
+    pub fn intern(&mut self, formula: Formula) -> FormulaId {
+        if let Some(&id) = self.index.get(&formula) {
+            return id;
+        }
+        let id = FormulaId(self.all.len() as u32);
+        self.all.push(formula.clone());
+        self.index.insert(formula, id);
+        id
+    }
+
+    /// Both.
+    pub fn and(&mut self, left: FormulaId, right: FormulaId) -> FormulaId {
+        self.and_all([left, right])
+    }
+
+    /// All of them.
+    pub fn and_all(&mut self, items: impl IntoIterator<Item = FormulaId>) -> FormulaId {
+        let mut flat = Vec::new();
+        for item in items {
+            match self.get(item) {
+                Formula::Any => {}
+                Formula::And(children) => flat.extend_from_slice(children),
+                _ => flat.push(item),
+            }
+        }
+        self.joined(flat, FormulaId::ANY, FormulaId::NEVER, Formula::And)
+    }
+
+    /// Either.
+    pub fn or(&mut self, left: FormulaId, right: FormulaId) -> FormulaId {
+        self.or_all([left, right])
+    }
+
+    /// Any of them.
+    pub fn or_all(&mut self, items: impl IntoIterator<Item = FormulaId>) -> FormulaId {
+        let mut flat = Vec::new();
+        for item in items {
+            match self.get(item) {
+                Formula::Never => {}
+                Formula::Or(children) => flat.extend_from_slice(children),
+                _ => flat.push(item),
+            }
+        }
+        self.joined(flat, FormulaId::NEVER, FormulaId::ANY, Formula::Or)
+    }
+
+    /// `neutral` for nothing, `absorbing` where it or a contradiction is among the items, else the node of them all.
+    fn joined(
+        &mut self,
+        mut flat: Vec<FormulaId>,
+        neutral: FormulaId,
+        absorbing: FormulaId,
+        node: fn(Box<[FormulaId]>) -> Formula,
+    ) -> FormulaId {
+        flat.sort_unstable();
+        flat.dedup();
+        let opposes = |id: &FormulaId| match self.get(*id) {
+            Formula::Not(inner) => flat.binary_search(inner).is_ok(),
+            _ => *id == absorbing,
+        };
+        if flat.iter().any(opposes) {
+            return absorbing;
+        }
+        match flat.as_slice() {
+            [] => neutral,
+            &[one] => one,
+            _ => self.intern(node(flat.into())),
+        }
+    }
+
+    /// The rest.
+    pub fn not(&mut self, item: FormulaId) -> FormulaId {
+        match self.get(item) {
+            Formula::Any => FormulaId::NEVER,
+            Formula::Never => FormulaId::ANY,
+            Formula::Not(inner) => *inner,
+            _ => self.intern(Formula::Not(item)),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Sets of JSON values: a union over the six types, each with conditions of its own, closed under intersection,
+//! union and complement.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`formula`] | sets by name: what the items and properties of a shape are |
+//! | [`numbers`] | sets of numbers: intervals and multiples |
+//! | [`texts`] | sets of strings: regular languages with lengths |
+//! | [`arrays`], [`objects`] | shapes: conjunctions of conditions, of which a set is a union |
+//! | [`keys`] | sets of keys |
+//!
+//! A set says nothing about the spelling of its values, nor about the order of keys, except that shapes remember the
+//! order in which keys were declared.
+
+pub mod arrays;
+pub mod formula;
+pub mod keys;
+pub mod numbers;
+pub mod objects;
+pub mod texts;
+
+use arrays::ArrayShape;
+use formula::Formulas;
+use numbers::NumberSet;
+use objects::ObjectShape;
+use texts::{Languages, TextSet};
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A set may be a union of at most this many shapes of one type.
+pub const MAX_SHAPES: usize = 1_000;
+
+/// What the operations on sets need: formulas, languages, the account.
+#[derive(Debug)]
+pub struct Algebra<'b> {
+    /// The formulas.
+    pub formulas: Formulas,
+    /// The expressions of texts.
+    pub languages: Languages<'b>,
+}
+
+/// A set of JSON values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ValueSet {
+    /// Whether `null` is in it.
+    pub null: bool,
+    /// Whether `false` is in it.
+    pub falsity: bool,
+    /// Whether `true` is in it.
+    pub truth: bool,
+    /// Its numbers.
+    pub numbers: NumberSet,
+    /// Its strings.
+    pub texts: TextSet,
+    /// Its arrays.
+    pub arrays: Vec<ArrayShape>,
+    /// Its objects.
+    pub objects: Vec<ObjectShape>,
+}
+
+impl ValueSet {
+    /// Every value.
+    pub fn any() -> Self {
+        ValueSet {
+            null: true,
+            falsity: true,
+            truth: true,
+            numbers: NumberSet::all(),
+            texts: TextSet::any(),
+            arrays: vec![ArrayShape::any()],
+            objects: vec![ObjectShape::any()],
+        }
+    }
+
+    /// No value.
+    pub fn never() -> Self {
+        ValueSet {
+            null: false,
+            falsity: false,
+            truth: false,
+            numbers: NumberSet::none(),
+            texts: TextSet::never(),
+            arrays: Vec::new(),
+            objects: Vec::new(),
+        }
+    }
+
+    /// Whether it is known to have no value, without looking into shapes and languages.
+    pub fn is_never(&self) -> bool {
+        !(self.null || self.falsity || self.truth)
+            && self.numbers.is_empty()
+            && self.texts.is_never()
+            && self.arrays.is_empty()
+            && self.objects.is_empty()
+    }
+
+    /// What both have.
+    pub fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Result<Self> {
+        Ok(ValueSet {
+            null: self.null && other.null,
+            falsity: self.falsity && other.falsity,
+            truth: self.truth && other.truth,
+            numbers: self.numbers.intersect(&other.numbers, algebra.languages.budget)?,
+            texts: self.texts.intersect(&other.texts, &mut algebra.languages)?,
+            arrays: products(&self.arrays, &other.arrays, algebra, ArrayShape::intersect, lively_array)?,
+            objects: products(&self.objects, &other.objects, algebra, ObjectShape::intersect, lively_object)?,
+        })
+    }
+
+    /// What either has.
+    pub fn unite(&self, other: &Self, algebra: &mut Algebra<'_>) -> Result<Self> {
+        Ok(ValueSet {
+            null: self.null || other.null,
+            falsity: self.falsity || other.falsity,
+            truth: self.truth || other.truth,
+            numbers: self.numbers.unite(&other.numbers, algebra.languages.budget)?,
+            texts: self.texts.unite(&other.texts, &mut algebra.languages)?,
+            arrays: joined(&self.arrays, &other.arrays, ArrayShape::is_any, ArrayShape::is_annotated)?,
+            objects: joined(&self.objects, &other.objects, ObjectShape::is_any, ObjectShape::is_annotated)?,
+        })
+    }
+
+    /// All other values.
+    pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Self> {
+        let mut arrays = vec![ArrayShape::any()];
+        for shape in &self.arrays {
+            let ways = shape.complement(algebra)?;
+            arrays = products(&arrays, &ways, algebra, ArrayShape::intersect, lively_array)?;
+        }
+        let mut objects = vec![ObjectShape::any()];
+        for shape in &self.objects {
+            let ways = shape.complement(algebra)?;
+            objects = products(&objects, &ways, algebra, ObjectShape::intersect, lively_object)?;
+        }
+        Ok(ValueSet {
+            null: !self.null,
+            falsity: !self.falsity,
+            truth: !self.truth,
+            numbers: self.numbers.complement(algebra.languages.budget)?,
+            texts: self.texts.complement(&mut algebra.languages)?,
+            arrays,
+            objects,
+        })
+    }
+}
+
+fn lively_array(shape: &ArrayShape) -> bool {
+    use formula::FormulaId;
+    let blocked = shape.prefix.iter().position(|&item| item == FormulaId::NEVER);
+    let reach = blocked.or((shape.rest == FormulaId::NEVER).then_some(shape.prefix.len()));
+    let max = reach.map(|reach| reach as u32).into_iter().chain(shape.max).min();
+    max.is_none_or(|max| max >= shape.min) && !(shape.unique && shape.repeats)
+}
+
+fn lively_object(shape: &ObjectShape) -> bool {
+    use formula::FormulaId;
+    let forbidden = |name: &std::rc::Rc<str>| shape.named.get(name) == Some(&FormulaId::NEVER);
+    shape.max.is_none_or(|max| max >= shape.min && max as usize >= shape.required.len())
+        && !shape.required.iter().any(forbidden)
+        && !shape
+            .witnesses
+            .iter()
+            .any(|witness| witness.0.iter().all(|(_, value)| *value == FormulaId::NEVER))
+}
+
+/// The intersections of all pairs that are not obviously empty.
+fn products<T: Clone + PartialEq>(
+    left: &[T],
+    right: &[T],
+    algebra: &mut Algebra<'_>,
+    intersect: fn(&T, &T, &mut Algebra<'_>) -> T,
+    lively: fn(&T) -> bool,
+) -> Result<Vec<T>> {
+    let mut all: Vec<T> = Vec::new();
+    for a in left {
+        for b in right {
+            algebra.languages.budget.tick()?;
+            let both = intersect(a, b, algebra);
+            if lively(&both) && !all.contains(&both) {
+                all.push(both);
+                check_count(all.len())?;
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// All shapes of both; the one that has everything stands for all, unless it matters which of them evaluated what.
+fn joined<T: Clone + PartialEq>(
+    left: &[T],
+    right: &[T],
+    is_any: fn(&T) -> bool,
+    is_annotated: fn(&T) -> bool,
+) -> Result<Vec<T>> {
+    if let Some(any) = left.iter().chain(right).find(|shape| is_any(shape))
+        && !left.iter().chain(right).any(is_annotated)
+    {
+        return Ok(vec![any.clone()]);
+    }
+    let mut all = left.to_vec();
+    for shape in right {
+        if !all.contains(shape) {
+            all.push(shape.clone());
+        }
+    }
+    check_count(all.len())?;
+    Ok(all)
+}
+
+/// Fails where a set is a union of too many shapes.
+pub fn check_count(count: usize) -> Result<()> {
+    if count <= MAX_SHAPES {
+        return Ok(());
+    }
+    let message = format!("the alternatives of the schema multiply to more than {MAX_SHAPES} shapes");
+    Err(Error::new(ErrorKind::Limit, message).with_help(
+        "overlapping alternatives under oneOf, not and if are the usual reason; make them disjoint",
+    ))
+}

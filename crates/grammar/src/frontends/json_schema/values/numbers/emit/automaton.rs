@@ -1,0 +1,159 @@
+//! The plain decimal spellings of numbers under any condition, as an automaton.
+//!
+//! A state is the place in the text (before the point, behind it) and the memory of every tracker: one for each grid of
+//! the condition and one for each end of the interval. Only states that are reached are made, and those that come to the
+//! same are merged at the end: "multiple of 4" then needs three of them, because only two digits matter.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::super::set::Piece;
+use super::trackers::{BoundTracker, GridTracker, Memory, Part};
+use crate::error::Result;
+use crate::ir::Automaton;
+use crate::limits::Budget;
+use crate::regular::{Dfa, DfaBuilder, StateId};
+
+/// The automaton of the plain spellings, without a sign, of the numbers of a piece at or above zero.
+///
+/// Without `points`, only digits are read.
+pub(super) fn automaton(piece: &Piece, points: bool, budget: &Budget) -> Result<Automaton> {
+    let grids = piece.condition.steps().map(|step| GridTracker::new(step, budget)).collect::<Result<_>>()?;
+    let bounds = BoundTracker::of(&piece.interval);
+    let dfa = Explorer { piece, grids, bounds, points }.explore(budget)?;
+    let source = format!("Decimals(\"{piece}\", points={points})").into();
+    Ok(Automaton { source, dfa: Arc::new(dfa) })
+}
+
+/// Where in the text a state is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    Start,
+    /// After a zero before the point, which stands alone.
+    Zero,
+    Whole,
+    /// After the point, where a digit must follow.
+    Point,
+    Fraction,
+}
+
+impl Place {
+    fn part(self) -> Part {
+        if matches!(self, Place::Point | Place::Fraction) { Part::Fraction } else { Part::Whole }
+    }
+}
+
+/// A place and the memories: those of the grids, then those of the bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    place: Place,
+    memories: SmallVec<[Memory; 3]>,
+}
+
+/// A symbol of the text.
+#[derive(Clone, Copy)]
+enum Symbol {
+    Digit(u8),
+    Point,
+}
+
+impl Symbol {
+    fn byte(self) -> u8 {
+        match self {
+            Symbol::Digit(digit) => b'0' + digit,
+            Symbol::Point => b'.',
+        }
+    }
+}
+
+struct Explorer<'p> {
+    piece: &'p Piece,
+    grids: Vec<GridTracker>,
+    bounds: Vec<BoundTracker>,
+    points: bool,
+}
+
+impl Explorer<'_> {
+    fn explore(&self, budget: &Budget) -> Result<Dfa> {
+        let starts = self.grids.iter().map(GridTracker::start);
+        let memories = starts.chain(self.bounds.iter().map(|_| BoundTracker::start())).collect();
+        let start = State { place: Place::Start, memories };
+        let mut builder = DfaBuilder::new();
+        builder.add_state(false);
+        let mut states = vec![start.clone()];
+        let mut numbers: FxHashMap<State, StateId> = FxHashMap::from_iter([(start, 0)]);
+        let mut at = 0;
+        while at < states.len() {
+            budget.check_states(states.len())?;
+            for symbol in (0..=9).map(Symbol::Digit).chain([Symbol::Point]) {
+                let Some(next) = self.step(&states[at], symbol) else { continue };
+                let to = *numbers.entry(next).or_insert_with_key(|next| {
+                    states.push(next.clone());
+                    builder.add_state(self.accepts(next))
+                });
+                builder.add_edge(at as StateId, symbol.byte(), symbol.byte(), to);
+            }
+            at += 1;
+        }
+        builder.finish(budget)
+    }
+
+    /// The state after a symbol, unless no number of the piece goes on so.
+    fn step(&self, state: &State, symbol: Symbol) -> Option<State> {
+        let place = match (state.place, symbol) {
+            (Place::Start, Symbol::Digit(0)) => Place::Zero,
+            (Place::Start | Place::Whole, Symbol::Digit(_)) => Place::Whole,
+            (Place::Point | Place::Fraction, Symbol::Digit(_)) => Place::Fraction,
+            (Place::Zero | Place::Whole, Symbol::Point) if self.points => Place::Point,
+            _ => return None,
+        };
+        let (grids, bounds) = state.memories.split_at(self.grids.len());
+        let mut memories: SmallVec<[Memory; 3]> = self
+            .grids
+            .iter()
+            .zip(grids)
+            .map(|(grid, &memory)| read_grid(grid, memory, place, symbol))
+            .collect();
+        let is_off_grid = memories.iter().all(|&memory| GridTracker::is_outside(memory));
+        if is_off_grid && !self.piece.condition.holds_off_grid() {
+            return None;
+        }
+        for (bound, &memory) in self.bounds.iter().zip(bounds) {
+            let memory = read_bound(bound, memory, place, symbol);
+            if bound.is_hopeless(memory, place.part()) {
+                return None;
+            }
+            memories.push(memory);
+        }
+        Some(State { place, memories })
+    }
+
+    fn accepts(&self, state: &State) -> bool {
+        let part = state.place.part();
+        let (grids, bounds) = state.memories.split_at(self.grids.len());
+        !matches!(state.place, Place::Start | Place::Point)
+            && self.bounds.iter().zip(bounds).all(|(bound, &memory)| bound.holds(memory, part))
+            && self
+                .piece
+                .condition
+                .decide(self.grids.iter().zip(grids).map(|(grid, &memory)| grid.holds(memory, part)))
+    }
+}
+
+fn read_grid(grid: &GridTracker, memory: Memory, place: Place, symbol: Symbol) -> Memory {
+    match (symbol, place.part()) {
+        (Symbol::Point, _) => grid.read_point(memory),
+        (Symbol::Digit(digit), Part::Whole) => grid.read_whole(memory, digit),
+        (Symbol::Digit(digit), Part::Fraction) => grid.read_place(memory, digit),
+    }
+}
+
+fn read_bound(bound: &BoundTracker, memory: Memory, place: Place, symbol: Symbol) -> Memory {
+    match (symbol, place.part()) {
+        (Symbol::Point, _) => bound.read_point(memory),
+        (Symbol::Digit(digit), Part::Whole) => bound.read_whole(memory, digit),
+        (Symbol::Digit(digit), Part::Fraction) => bound.read_place(memory, digit),
+    }
+}

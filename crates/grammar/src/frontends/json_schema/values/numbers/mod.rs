@@ -1,0 +1,25 @@
+//! Sets of JSON numbers, and the texts that spell them.
+//!
+//! `minimum`, `maximum` and their exclusive forms are intervals, `multipleOf` is a grid of equal steps through zero, and
+//! `type: integer` is the grid of step one. A [`NumberSet`] is closed under intersection, union and complement of these,
+//! exactly: a number is what its text says, `0.1` is a tenth, and nothing here ever rounds.
+//!
+//! A set is a set of values, in which `1`, `1.0` and `10e-1` are one. Which of the spellings of a value are accepted is
+//! the business of [`emit`]; see there for what can be regular and what cannot.
+//!
+//! Reading order: [`Decimal`], a number; `steps`, the arithmetic of grids; `condition`, boolean combinations of grids;
+//! `interval`, pieces of the line; [`NumberSet`], conditions on pieces of the line; [`emit`], sets as expressions.
+
+mod condition;
+mod decimal;
+mod emit;
+mod interval;
+mod set;
+mod steps;
+
+#[cfg(test)]
+mod tests;
+
+pub use decimal::Decimal;
+pub use emit::{Spelling, emit};
+pub use set::NumberSet;

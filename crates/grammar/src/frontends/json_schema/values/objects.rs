@@ -1,0 +1,202 @@
+//! Shapes of objects.
+//!
+//! A shape is a conjunction: for every key what its value is, which keys must be there, how many there are, which key
+//! asks for which, and that some key of a set has some value. A set of objects is a union of shapes. The complement of
+//! a shape is the union of the ways to break it, and each of those is a shape again.
+
+use std::rc::Rc;
+
+use indexmap::{IndexMap, IndexSet};
+
+use super::Algebra;
+use super::formula::FormulaId;
+use super::keys::{Keys, Region};
+use crate::error::{Error, Result};
+
+/// That some member is one of these: its key of a set, and its value of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness(pub Vec<(Keys, FormulaId)>);
+
+impl Witness {
+    /// The sets of keys that it speaks of.
+    pub fn keys(&self) -> impl Iterator<Item = &Keys> {
+        self.0.iter().map(|(keys, _)| keys)
+    }
+
+    /// The values that a member with a named key must have to bear it out.
+    pub fn value_of(&self, name: &str, algebra: &mut Algebra<'_>) -> Result<FormulaId> {
+        let mut value = FormulaId::NEVER;
+        for (keys, candidate) in &self.0 {
+            if keys.has_name(name, &mut algebra.languages)? {
+                value = algebra.formulas.or(value, *candidate);
+            }
+        }
+        Ok(value)
+    }
+
+    /// The same for the keys of a region.
+    pub fn value_in(&self, region: &Region, algebra: &mut Algebra<'_>) -> FormulaId {
+        let values = self.0.iter().filter(|(keys, _)| keys.has_region(region)).map(|(_, value)| *value);
+        algebra.formulas.or_all(values)
+    }
+}
+
+/// What is known of the keys that a closed object may have beside those that keywords speak of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Openness {
+    /// Some keyword lists names: in strict mode the object is closed then.
+    pub lists_names: bool,
+    /// Some keyword says what the other keys are.
+    pub says_others: bool,
+}
+
+impl Openness {
+    fn join(self, other: Self) -> Self {
+        Openness {
+            lists_names: self.lists_names || other.lists_names,
+            says_others: self.says_others || other.says_others,
+        }
+    }
+}
+
+/// A conjunction of conditions on objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectShape {
+    /// The values of the named keys, in the order in which they were declared.
+    pub named: Rc<IndexMap<Rc<str>, FormulaId>>,
+    /// The values of all keys of a set.
+    pub families: Vec<(Keys, FormulaId)>,
+    /// The keys that must be there.
+    pub required: Rc<IndexSet<Rc<str>>>,
+    /// Pairs: with the first key, the second must be there too.
+    pub implies: Vec<(Rc<str>, Rc<str>)>,
+    /// The least number of members.
+    pub min: u32,
+    /// The greatest number of members.
+    pub max: Option<u32>,
+    /// Members that must be there, known by their values.
+    pub witnesses: Vec<Witness>,
+    /// The keys that some keyword has evaluated: what `unevaluatedProperties` leaves alone.
+    pub evaluated: Vec<Keys>,
+    /// How it is closed in strict mode.
+    pub openness: Openness,
+}
+
+impl ObjectShape {
+    /// Any object.
+    pub fn any() -> Self {
+        ObjectShape::default()
+    }
+
+    /// Whether it is any object.
+    pub fn is_any(&self) -> bool {
+        self.named.is_empty()
+            && self.families.is_empty()
+            && self.required.is_empty()
+            && self.implies.is_empty()
+            && self.min == 0
+            && self.max.is_none()
+            && self.witnesses.is_empty()
+    }
+
+    /// Whether keywords have said more of it than its conditions: what was evaluated, how it is closed.
+    pub fn is_annotated(&self) -> bool {
+        !self.evaluated.is_empty() || self.openness != Openness::default()
+    }
+
+    /// Requires a key.
+    pub fn require(&mut self, name: &Rc<str>) {
+        if !self.required.contains(name) {
+            Rc::make_mut(&mut self.required).insert(Rc::clone(name));
+        }
+    }
+
+    /// Narrows the value of a named key.
+    pub fn narrow_named(&mut self, name: &Rc<str>, value: FormulaId, algebra: &mut Algebra<'_>) {
+        let named = Rc::make_mut(&mut self.named);
+        let slot = named.entry(Rc::clone(name)).or_insert(FormulaId::ANY);
+        *slot = algebra.formulas.and(*slot, value);
+    }
+
+    /// What both admit.
+    pub fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Self {
+        let mut both = self.clone();
+        if both.named.is_empty() {
+            both.named = Rc::clone(&other.named);
+        } else {
+            other.named.iter().for_each(|(name, &value)| both.narrow_named(name, value, algebra));
+        }
+        append(&mut both.families, &other.families);
+        other.required.iter().for_each(|name| both.require(name));
+        append(&mut both.implies, &other.implies);
+        both.min = both.min.max(other.min);
+        both.max = match (both.max, other.max) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        append(&mut both.witnesses, &other.witnesses);
+        append(&mut both.evaluated, &other.evaluated);
+        both.openness = both.openness.join(other.openness);
+        both
+    }
+
+    /// The ways to break it.
+    pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Vec<Self>> {
+        let mut ways = Vec::new();
+        let named = self.named.iter().map(|(name, value)| (Keys::named(name), *value));
+        let breaches: Vec<(Keys, FormulaId)> = named
+            .chain(self.families.iter().cloned())
+            .filter(|(_, value)| *value != FormulaId::ANY)
+            .map(|(keys, value)| (keys, algebra.formulas.not(value)))
+            .collect();
+        if !breaches.is_empty() {
+            ways.push(ObjectShape { witnesses: vec![Witness(breaches)], ..ObjectShape::any() });
+        }
+        for name in self.required.iter() {
+            ways.push(ObjectShape::without(name, algebra));
+        }
+        for (first, second) in &self.implies {
+            let mut way = ObjectShape::without(second, algebra);
+            way.require(first);
+            ways.push(way);
+        }
+        if self.min > 0 {
+            ways.push(ObjectShape { max: Some(self.min - 1), ..ObjectShape::any() });
+        }
+        if let Some(max) = self.max {
+            let min = max.checked_add(1).ok_or_else(|| Error::unsupported("a count beyond 32 bits"))?;
+            ways.push(ObjectShape { min, ..ObjectShape::any() });
+        }
+        for witness in &self.witnesses {
+            let none = witness.0.iter().map(|(keys, value)| (keys.clone(), algebra.formulas.not(*value)));
+            ways.push(ObjectShape { families: none.collect(), ..ObjectShape::any() });
+        }
+        Ok(ways)
+    }
+
+    /// What the value of a named key is.
+    pub fn value_of(&self, name: &str, algebra: &mut Algebra<'_>) -> Result<FormulaId> {
+        let mut value = self.named.get(name).copied().unwrap_or(FormulaId::ANY);
+        for (keys, family) in &self.families {
+            if keys.has_name(name, &mut algebra.languages)? {
+                value = algebra.formulas.and(value, *family);
+            }
+        }
+        Ok(value)
+    }
+
+    /// Objects without a key.
+    pub fn without(name: &Rc<str>, algebra: &mut Algebra<'_>) -> Self {
+        let mut shape = ObjectShape::any();
+        shape.narrow_named(name, FormulaId::NEVER, algebra);
+        shape
+    }
+}
+
+fn append<T: Clone + PartialEq>(list: &mut Vec<T>, more: &[T]) {
+    for item in more {
+        if !list.contains(item) {
+            list.push(item.clone());
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Sets of strings: regular languages of texts, with their lengths apart.
+//!
+//! A text is what a JSON string means, not how it is spelled; escapes come in when the language is emitted. A set is
+//! either a finite list, or a conjunction of regular expressions with bounds of the length in code points. The bounds
+//! are kept apart because the usual string has nothing else, and because most patterns say something about the length
+//! themselves: then the bounds melt into the pattern, or turn out to be no news.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::error::Result;
+use crate::ir::{Builder, Expr, ExprId};
+use crate::limits::Budget;
+use crate::regular::{self, CharSet, Dfa, StateId};
+
+/// The expressions of texts, and the automata of those that somebody asked about.
+#[derive(Debug)]
+pub struct Languages<'b> {
+    /// Where the expressions are interned.
+    pub builder: Builder,
+    /// The account of the conversion.
+    pub budget: &'b Budget,
+    automata: FxHashMap<ExprId, Rc<Dfa>>,
+}
+
+impl<'b> Languages<'b> {
+    /// No automaton yet.
+    pub fn new(builder: Builder, budget: &'b Budget) -> Self {
+        Languages { builder, budget, automata: FxHashMap::default() }
+    }
+
+    /// The automaton of `expr`.
+    pub fn automaton(&mut self, expr: ExprId) -> Result<Rc<Dfa>> {
+        if let Some(dfa) = self.automata.get(&expr) {
+            return Ok(Rc::clone(dfa));
+        }
+        let dfa = Rc::new(regular::determinize(&self.builder, expr, self.budget)?);
+        self.automata.insert(expr, Rc::clone(&dfa));
+        Ok(dfa)
+    }
+
+    /// Whether `text` is in the language of `expr`.
+    pub fn matches(&mut self, expr: ExprId, text: &str) -> Result<bool> {
+        if let Expr::Bytes(bytes) = self.builder.expr(expr) {
+            return Ok(**bytes == *text.as_bytes());
+        }
+        Ok(self.automaton(expr)?.matches(text.as_bytes()))
+    }
+
+    /// Whether the language of `expr` has no text.
+    pub fn is_empty(&mut self, expr: ExprId) -> Result<bool> {
+        Ok(match self.builder.expr(expr) {
+            Expr::Never => true,
+            Expr::And(_) | Expr::Not(_) => self.automaton(expr)?.is_empty(),
+            _ => false,
+        })
+    }
+
+    /// Any text of `min` to `max` code points.
+    pub fn of_length(&mut self, min: u32, max: Option<u32>) -> ExprId {
+        let any = self.builder.class(CharSet::any());
+        self.builder.repeat(any, min, max)
+    }
+}
+
+/// A set of texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextSet {
+    /// These.
+    Finite(Rc<BTreeSet<Box<str>>>),
+    /// All that are in each of these languages and have a length within the bounds.
+    Language {
+        /// The languages; none of them is a finite list.
+        conjuncts: SmallVec<[ExprId; 2]>,
+        /// The least length in code points.
+        min: u32,
+        /// The greatest length.
+        max: Option<u32>,
+    },
+}
+
+impl TextSet {
+    /// Every text.
+    pub fn any() -> Self {
+        TextSet::of_length(0, None)
+    }
+
+    /// No text.
+    pub fn never() -> Self {
+        TextSet::Finite(Rc::default())
+    }
+
+    /// Every text of such a length.
+    pub fn of_length(min: u32, max: Option<u32>) -> Self {
+        TextSet::Language { conjuncts: SmallVec::new(), min, max }
+    }
+
+    /// The texts of a regular expression.
+    pub fn of_expr(expr: ExprId) -> Self {
+        TextSet::Language { conjuncts: SmallVec::from_slice(&[expr]), min: 0, max: None }
+    }
+
+    /// Whether it is known to be all texts.
+    pub fn is_any(&self) -> bool {
+        matches!(self, TextSet::Language { conjuncts, min: 0, max: None } if conjuncts.is_empty())
+    }
+
+    /// Whether it is known to have no text, without work.
+    pub fn is_never(&self) -> bool {
+        match self {
+            TextSet::Finite(texts) => texts.is_empty(),
+            TextSet::Language { min, max, .. } => max.is_some_and(|max| max < *min),
+        }
+    }
+
+    /// Whether it has no text.
+    pub fn is_empty(&self, languages: &mut Languages<'_>) -> Result<bool> {
+        match self {
+            TextSet::Language { conjuncts, .. } if !conjuncts.is_empty() && !self.is_never() => {
+                let expr = self.expr(languages)?;
+                languages.is_empty(expr)
+            }
+            _ => Ok(self.is_never()),
+        }
+    }
+
+    /// What both have.
+    pub fn intersect(&self, other: &Self, languages: &mut Languages<'_>) -> Result<Self> {
+        match (self, other) {
+            (TextSet::Finite(texts), set) | (set, TextSet::Finite(texts)) => {
+                let mut kept = BTreeSet::new();
+                for text in texts.iter() {
+                    if set.contains(text, languages)? {
+                        kept.insert(text.clone());
+                    }
+                }
+                Ok(TextSet::Finite(Rc::new(kept)))
+            }
+            (
+                TextSet::Language { conjuncts, min, max },
+                TextSet::Language { conjuncts: more, min: other_min, max: other_max },
+            ) => {
+                let mut conjuncts = conjuncts.clone();
+                conjuncts.extend(more.iter().copied());
+                conjuncts.sort_unstable();
+                conjuncts.dedup();
+                let max = match (max, other_max) {
+                    (Some(a), Some(b)) => Some(*a.min(b)),
+                    (a, b) => a.or(*b),
+                };
+                Ok(TextSet::Language { conjuncts, min: *min.max(other_min), max })
+            }
+        }
+    }
+
+    /// What either has.
+    pub fn unite(&self, other: &Self, languages: &mut Languages<'_>) -> Result<Self> {
+        if self == other || self.is_any() || other.is_never() {
+            return Ok(self.clone());
+        }
+        if other.is_any() || self.is_never() {
+            return Ok(other.clone());
+        }
+        if let (TextSet::Finite(left), TextSet::Finite(right)) = (self, other) {
+            return Ok(TextSet::Finite(Rc::new(left.union(right).cloned().collect())));
+        }
+        let parts = [self.expr(languages)?, other.expr(languages)?];
+        Ok(TextSet::of_expr(languages.builder.alt(parts)))
+    }
+
+    /// All other texts.
+    pub fn complement(&self, languages: &mut Languages<'_>) -> Result<Self> {
+        if self.is_any() {
+            return Ok(TextSet::never());
+        }
+        if self.is_never() {
+            return Ok(TextSet::any());
+        }
+        match self {
+            TextSet::Language { conjuncts, min, max: None } if conjuncts.is_empty() => {
+                Ok(TextSet::of_length(0, Some(min - 1)))
+            }
+            TextSet::Language { conjuncts, min: 0, max: Some(max) } if conjuncts.is_empty() => {
+                Ok(TextSet::of_length(max.saturating_add(1), None))
+            }
+            _ => {
+                let expr = self.expr(languages)?;
+                Ok(TextSet::of_expr(languages.builder.not(expr)))
+            }
+        }
+    }
+
+    /// Whether `text` is in it.
+    pub fn contains(&self, text: &str, languages: &mut Languages<'_>) -> Result<bool> {
+        match self {
+            TextSet::Finite(texts) => Ok(texts.contains(text)),
+            TextSet::Language { conjuncts, min, max } => {
+                if *min > 0 || max.is_some() {
+                    let length = text.chars().count();
+                    if length < *min as usize || max.is_some_and(|max| length > max as usize) {
+                        return Ok(false);
+                    }
+                }
+                for &conjunct in conjuncts {
+                    if !languages.matches(conjunct, text)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// The expression of its texts.
+    pub fn expr(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
+        match self {
+            TextSet::Finite(texts) => {
+                let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+                Ok(prefix_tree(&mut languages.builder, &texts))
+            }
+            TextSet::Language { min, max, .. } if max.is_some_and(|max| max < *min) => {
+                Ok(languages.builder.never())
+            }
+            TextSet::Language { conjuncts, min, max } => match conjuncts.as_slice() {
+                [] => Ok(languages.of_length(*min, *max)),
+                &[one] => with_length(one, *min, *max, languages),
+                several => {
+                    let all = languages.builder.and(several.iter().copied());
+                    with_length(all, *min, *max, languages)
+                }
+            },
+        }
+    }
+}
+
+/// The texts of `expr` with a length within the bounds.
+fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languages<'_>) -> Result<ExprId> {
+    if min == 0 && max.is_none() {
+        return Ok(expr);
+    }
+    if let &Expr::Repeat { body, min: low, max: high } = languages.builder.expr(expr)
+        && matches!(languages.builder.expr(body), Expr::Class(_))
+    {
+        let high = match (high, max) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        return Ok(languages.builder.repeat(body, low.max(min), high));
+    }
+    let automaton = languages.automaton(expr)?;
+    let (shortest, longest) = lengths(&automaton);
+    let min = if shortest >= min { 0 } else { min };
+    let max = max.filter(|&max| longest.is_none_or(|longest| longest > max));
+    if min == 0 && max.is_none() {
+        return Ok(expr);
+    }
+    let bounds = languages.of_length(min, max);
+    Ok(languages.builder.and([expr, bounds]))
+}
+
+/// The length of the shortest text of an automaton, and of the longest if there is one, in code points.
+fn lengths(dfa: &Dfa) -> (u32, Option<u32>) {
+    let leads = |low: u8, high: u8| !(0x80..0xC0).contains(&low) || !(0x80..0xC0).contains(&high);
+    let mut distance = vec![u32::MAX; dfa.len()];
+    let mut queue = VecDeque::new();
+    let mut shortest = u32::MAX;
+    if !dfa.is_empty() {
+        distance[Dfa::START as usize] = 0;
+        queue.push_back(Dfa::START);
+    }
+    while let Some(state) = queue.pop_front() {
+        let here = distance[state as usize];
+        if dfa.is_accepting(state) {
+            shortest = shortest.min(here);
+        }
+        for &(low, high, next) in dfa.edges(state) {
+            let step = u32::from(leads(low, high));
+            if here + step < distance[next as usize] {
+                distance[next as usize] = here + step;
+                if step == 0 { queue.push_front(next) } else { queue.push_back(next) }
+            }
+        }
+    }
+    (shortest, longest(dfa, leads))
+}
+
+/// The length of the longest text, if there is one: none where the automaton has a circle.
+fn longest(dfa: &Dfa, leads: impl Fn(u8, u8) -> bool) -> Option<u32> {
+    const OPEN: u32 = u32::MAX - 1;
+    const UNKNOWN: u32 = u32::MAX;
+    if dfa.is_empty() {
+        return Some(0);
+    }
+    let mut length = vec![UNKNOWN; dfa.len()];
+    let mut stack: Vec<(StateId, usize)> = vec![(Dfa::START, 0)];
+    length[Dfa::START as usize] = OPEN;
+    while let Some((state, at)) = stack.pop() {
+        let edges = dfa.edges(state);
+        if let Some(&(_, _, next)) = edges.get(at) {
+            stack.push((state, at + 1));
+            match length[next as usize] {
+                OPEN => return None,
+                UNKNOWN => {
+                    length[next as usize] = OPEN;
+                    stack.push((next, 0));
+                }
+                _ => {}
+            }
+            continue;
+        }
+        let beyond =
+            |&(low, high, next): &(u8, u8, StateId)| length[next as usize] + u32::from(leads(low, high));
+        length[state as usize] = edges.iter().map(beyond).max().unwrap_or(0);
+    }
+    Some(length[Dfa::START as usize])
+}
+
+/// The alternatives of a sorted list of texts, with what they begin with in common written once.
+///
+/// An engine that reads a hundred thousand alternatives byte by byte looks at all of them for the first byte; in a
+/// tree it looks at those that begin so.
+pub fn prefix_tree(builder: &mut Builder, texts: &[&str]) -> ExprId {
+    const FEW: usize = 4;
+    struct Level<'t> {
+        texts: &'t [&'t str],
+        skip: usize,
+        at: usize,
+        alternatives: Vec<ExprId>,
+        prefix: &'t str,
+    }
+    fn open<'t>(texts: &'t [&'t str], skip: usize) -> Level<'t> {
+        let (first, last) = (&texts[0][skip..], &texts[texts.len() - 1][skip..]);
+        let common: usize =
+            first.chars().zip(last.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
+        Level { texts, skip: skip + common, at: 0, alternatives: Vec::new(), prefix: &first[..common] }
+    }
+    if texts.len() <= FEW {
+        let items: Vec<ExprId> = texts.iter().map(|text| builder.bytes(text)).collect();
+        return builder.alt(items);
+    }
+    let mut levels = vec![open(texts, 0)];
+    loop {
+        let Some(level) = levels.last_mut() else { return builder.never() };
+        let rest = &level.texts[level.at..];
+        let Some(first) = rest.first() else {
+            let body = builder.alt(std::mem::take(&mut level.alternatives));
+            let prefix = builder.bytes(level.prefix);
+            let done = builder.seq([prefix, body]);
+            levels.pop();
+            match levels.last_mut() {
+                Some(parent) => parent.alternatives.push(done),
+                None => return done,
+            }
+            continue;
+        };
+        let head = first[level.skip..].chars().next();
+        let same = rest.partition_point(|text| text[level.skip..].chars().next() == head);
+        let group = &level.texts[level.at..level.at + same];
+        level.at += same;
+        if group.len() == 1 {
+            let tail = builder.bytes(&group[0][level.skip..]);
+            level.alternatives.push(tail);
+        } else {
+            let skip = level.skip;
+            levels.push(open(group, skip));
+        }
+    }
+}
