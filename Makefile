@@ -17,10 +17,11 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-torch lint format bench fuzz docs wheel clean
+.PHONY: help build demo test test-rust test-python test-torch lint format maskbench ratchets bench
+.PHONY: bench-json-schema fuzz pages docs wheel clean
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
 
 build: $(EXTENSION) ## Build the compiled module into the package, with optimisations
 
@@ -51,11 +52,24 @@ format: $(VENV)/.installed ## Format all sources
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
+maskbench: $(EXTENSION) ## Decide all instances of MaskBench, where it is beside the checkout (MASKBENCH_ARGS="...")
+	$(PY) -m tests.json_schema.maskbench $(MASKBENCH_ARGS)
+
+ratchets: $(EXTENSION) ## Write the lists of what JSON Schema does not get right anew
+	$(PY) -m tests.json_schema.official_suite --update
+	$(PY) -m tests.json_schema.maskbench --update
+
 bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside XGrammar (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/run.py $(BENCH_ARGS)
 
-fuzz: $(EXTENSION) ## Feed random grammars, regexes, tokens and buffers for FUZZ_SECONDS (60)
+bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
+	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
+
+fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
+
+pages: ## Write the pages of docs/ that are made from the sources
+	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page
 
 docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into site/
 	$(CARGO) doc --locked --no-deps $(CRATES)

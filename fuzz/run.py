@@ -1,4 +1,4 @@
-"""Random grammars, regexes, tokens and buffers, for a given time.
+"""Random grammars, regexes, schemas, tokens and buffers, for a given time.
 
 Each round takes a seed, so that what it finds can be run again: ``python fuzz/run.py --seed 1234 --rounds 1``.
 What must hold:
@@ -19,6 +19,7 @@ import random
 import sys
 import time
 import traceback
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,9 @@ from tokenstile.testing import bitmask_to_bool_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
+
+    Compile: TypeAlias = Callable[[str], tokenstile.CompiledGrammar]
 
 LIMITS = tokenstile.Limits(
     max_compile_time=2.0, max_states=20_000, max_nodes=200_000, max_source_bytes=1 << 20
@@ -54,6 +58,17 @@ REGEX_SEEDS = [
     r"[\x00-\x7f&&[^a]]|\d{4}-\d{2}",
     r"^(?:\"(?:[^\"\\]|\\.)*\"|-?\d+(?:\.\d+)?)$",
 ]
+SCHEMA_SEEDS = [
+    '{"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}, "b": {"$ref": "#"}}, "required": []}',
+    '{"anyOf": [{"type": ["integer", "null"], "minimum": -2.5, "multipleOf": 0.5}, {"enum": ["é", [1, {}], true]}]}',
+    '{"type": "array", "prefixItems": [{"const": 1}], "contains": {"type": "string"}, "uniqueItems": true}',
+    '{"oneOf": [{"pattern": "^a+$"}, {"format": "date"}, {"minLength": 2}], "not": {"maxLength": 1}, "type": "string"}',
+    '{"if": {"required": ["a"]}, "then": {"maxProperties": 2}, "else": {"patternProperties": {"b$": {"minimum": 1}}}}',
+    '{"$defs": {"x": {"items": {"$ref": "#/$defs/x"}}}, "allOf": [{"$ref": "#/$defs/x"}, {"type": "array"}]}',
+    '{"properties": {"a": true, "é": false}, "dependentRequired": {"a": ["c"]}, "propertyNames": {"maxLength": 2}}',
+    '{"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": {"type": "number"}, "minProperties": 1}',
+    '{"$schema": "http://json-schema.org/draft-04/schema#", "items": [{"exclusiveMinimum": true, "minimum": 1}]}',
+]
 FRAGMENTS = [
     *'()[]{}|*+?.^$\\"-,:=~&<>#!',
     "::=",
@@ -66,6 +81,11 @@ FRAGMENTS = [
     "\0",
     "(?",
     "\\p{",
+    '"not": ',
+    '{"$ref": "#"}',
+    '"allOf": [',
+    "1e400",
+    "true",
 ]
 # Every byte is a token, so that whatever a grammar wants can be spelled.
 WORDS = ["ab", "abc", "x)", "é", "<a>", "</a>", "ab</a>", "a" * 20, '":"', "😀x"]
@@ -124,15 +144,28 @@ def walk(random: random.Random, matchers: list[tokenstile.GrammarMatcher]) -> No
         assert allowed(matchers[0]).tolist() == mask, "rolling back changed the mask"
 
 
-def check_text(random: random.Random, texts: list[str], *, is_regex: bool) -> bool:
-    """Compile a random text; return whether it was compiled."""
-    text = mutate(random, texts)
-    compiler = tokenstile.GrammarCompiler(INFO, cache_enabled=False, limits=LIMITS)
-    compile_it: Callable[[str], tokenstile.CompiledGrammar] = (
-        compiler.compile_regex if is_regex else compiler.compile_grammar
+def compile_schema(compiler: tokenstile.GrammarCompiler, random: random.Random) -> Compile:
+    """Return a function that compiles schemas with random options."""
+    return partial(
+        compiler.compile_json_schema,
+        any_whitespace=random.random() < 0.5,
+        strict_mode=random.random() < 0.5,
+        any_order=random.choice([None, True, False]),
+        indent=random.choice([None, 2]),
     )
+
+
+def check_text(random: random.Random, kind: str) -> bool:
+    """Compile a random text; return whether it was compiled."""
+    text = mutate(random, SEEDS[kind])
+    compiler = tokenstile.GrammarCompiler(INFO, cache_enabled=False, limits=LIMITS)
+    ways: dict[str, Compile] = {
+        "ebnf": compiler.compile_grammar,
+        "regex": compiler.compile_regex,
+        "schema": compile_schema(compiler, random),
+    }
     try:
-        compiled = compile_it(text)
+        compiled = ways[kind](text)
     except tokenstile.TokenstileError:
         return False
     printed = compiler.compile_grammar(str(compiled.grammar))
@@ -169,6 +202,7 @@ def check_buffer(random: random.Random) -> bool:
     return True
 
 
+SEEDS = {"ebnf": EBNF_SEEDS, "regex": REGEX_SEEDS, "schema": SCHEMA_SEEDS}
 INFO = tokenstile.TokenizerInfo(TOKENS)
 MATCHER = tokenstile.GrammarMatcher(tokenstile.GrammarCompiler(INFO).compile_grammar(EBNF_SEEDS[0]))
 
@@ -176,11 +210,8 @@ MATCHER = tokenstile.GrammarMatcher(tokenstile.GrammarCompiler(INFO).compile_gra
 def run_round(seed: int) -> tuple[str, bool]:
     """Run one round; return what it was, and whether the input was taken."""
     source = random.Random(seed)
-    kind = source.choice(["ebnf", "ebnf", "regex", "regex", "buffer"])
-    if kind == "buffer":
-        return kind, check_buffer(source)
-    is_regex = kind == "regex"
-    return kind, check_text(source, REGEX_SEEDS if is_regex else EBNF_SEEDS, is_regex=is_regex)
+    kind = source.choice(["ebnf", "ebnf", "regex", "regex", "schema", "schema", "buffer"])
+    return kind, check_buffer(source) if kind == "buffer" else check_text(source, kind)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""The cases of ``testdata/*.toml``, through Python: what the core is tested by, the bindings are too."""
+"""The cases of ``testdata/**/*.toml``, through Python: what the core is tested by, the bindings are too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent.parent / "testdata"
 
 
 def load():
-    for path in sorted(FOLDER.glob("*.toml")):
+    for path in sorted(FOLDER.rglob("*.toml")):
         for case in tomllib.loads(path.read_text(encoding="utf-8"))["test"]:
             yield pytest.param(case, id=f"{path.stem}-{case['name']}")
 
@@ -23,6 +23,11 @@ def compile_case(case):
     compiler = xgr.GrammarCompiler(xgr.TokenizerInfo(tokens, stop_token_ids=[]), cache_enabled=False)
     if "regex" in case:
         return compiler.compile_regex(case["regex"])
+    if "schema" in case:
+        options = {"strict_mode": False, **case.get("options", {})}
+        if "separators" in options:
+            options["separators"] = tuple(options["separators"])
+        return compiler.compile_json_schema(case["schema"], **options)
     return compiler.compile_grammar(case.get("ebnf") or case["gbnf"], root_rule_name=case.get("root", "root"))
 
 
@@ -55,6 +60,7 @@ def test_case(case):
         assert case["error"].lower() in str(caught.value).lower()
         assert caught.value.line == case.get("line", caught.value.line)
         assert caught.value.column == case.get("column", caught.value.column)
+        assert caught.value.pointer == case.get("pointer", caught.value.pointer)
         return
     compiled = compile_case(case)
     again = xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), compiled.tokenizer_info)

@@ -43,6 +43,7 @@ from tokenstile.exceptions import (
     InvalidArgumentError,
     InvalidJSONError,
     InvalidStructuralTagError,
+    JSONSchemaError,
     LimitExceededError,
     MatcherError,
     RegexError,
@@ -51,8 +52,10 @@ from tokenstile.exceptions import (
     UnsupportedFeatureError,
 )
 from tokenstile.grammar import Grammar
+from tokenstile.json_schema import check_schema
 from tokenstile.limits import Limits
 from tokenstile.matcher import BatchGrammarMatcher, GrammarMatcher
+from tokenstile.schema_report import Finding, Outcome, SchemaWarning
 from tokenstile.tokenizer_info import TokenizerInfo, VocabType
 
 __all__ = [
@@ -65,6 +68,7 @@ __all__ = [
     "DeserializeFormatError",
     "DeserializeVersionError",
     "EBNFError",
+    "Finding",
     "Grammar",
     "GrammarCompiler",
     "GrammarError",
@@ -72,10 +76,13 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidJSONError",
     "InvalidStructuralTagError",
+    "JSONSchemaError",
     "LimitExceededError",
     "Limits",
     "MatcherError",
+    "Outcome",
     "RegexError",
+    "SchemaWarning",
     "TokenizerError",
     "TokenizerInfo",
     "TokenstileError",
@@ -85,6 +92,7 @@ __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "bitmask_dtype",
+    "check_schema",
     "exception",
     "exceptions",
     "get_bitmask_shape",

@@ -1,12 +1,14 @@
 """Types of the compiled part; the classes' documentation is theirs, in `help()`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, Final, Literal, final
 
 from typing_extensions import disjoint_base
 
+from tokenstile.json_schema import Schema
 from tokenstile.limits import Limits
+from tokenstile.schema_report import Finding
 from tokenstile.tokenizer_info import TokenizerInfo as PythonTokenizerInfo
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "_restore_compiled_grammar",
     "_restore_grammar",
     "apply_token_bitmask_inplace_cpu",
+    "check_schema",
     "get_cache_limit_bytes",
     "set_cache_limit_bytes",
 ]
@@ -47,11 +50,29 @@ class Grammar:
         regex_string: str, *, print_converted_ebnf: bool = False, limits: Limits | None = None
     ) -> Grammar: ...
     @staticmethod
+    def from_json_schema(
+        schema: Schema,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        print_converted_ebnf: bool = False,
+        any_order: bool | None = None,
+        formats: Literal["assert", "annotate"] = "assert",
+        on_unsupported: Literal["error", "warn"] = "error",
+        registry: Mapping[str, Schema] | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar: ...
+    @staticmethod
     def builtin_json_grammar() -> Grammar: ...
     @staticmethod
     def concat(*grammars: Grammar) -> Grammar: ...
     @staticmethod
     def union(*grammars: Grammar) -> Grammar: ...
+    @property
+    def report(self) -> list[Finding]: ...
     def serialize_json(self) -> str: ...
     @staticmethod
     def deserialize_json(json_string: str) -> Grammar: ...
@@ -99,6 +120,22 @@ class GrammarCompiler:
     ) -> CompiledGrammar: ...
     def compile_regex(
         self, regex: str, *, timeout: float | None = None, cancel: CancelToken | None = None
+    ) -> CompiledGrammar: ...
+    def compile_json_schema(
+        self,
+        schema: Schema,
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        any_order: bool | None = None,
+        formats: Literal["assert", "annotate"] = "assert",
+        on_unsupported: Literal["error", "warn"] = "error",
+        registry: Mapping[str, Schema] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> CompiledGrammar: ...
     def compile_builtin_json_grammar(
         self, *, timeout: float | None = None, cancel: CancelToken | None = None
@@ -241,6 +278,16 @@ class TokenizerInfo:
 def apply_token_bitmask_inplace_cpu(
     logits: Any, bitmask: Any, vocab_size: int | None = None, indices: Sequence[int] | None = None
 ) -> None: ...
+def check_schema(
+    schema: Schema,
+    *,
+    strict_mode: bool = True,
+    any_order: bool | None = None,
+    formats: Literal["assert", "annotate"] = "assert",
+    on_unsupported: Literal["error", "warn"] = "error",
+    registry: Mapping[str, Schema] | None = None,
+    limits: Limits | None = None,
+) -> list[Finding]: ...
 def get_cache_limit_bytes() -> int: ...
 def set_cache_limit_bytes(limit: int) -> None: ...
 def _restore_grammar(json_string: str) -> Grammar: ...

@@ -20,6 +20,7 @@ __all__ = [
     "InvalidArgumentError",
     "InvalidJSONError",
     "InvalidStructuralTagError",
+    "JSONSchemaError",
     "LimitExceededError",
     "MatcherError",
     "RegexError",
@@ -78,6 +79,10 @@ class EBNFError(GrammarError):
 
 class RegexError(GrammarError):
     """A regular expression that is wrong."""
+
+
+class JSONSchemaError(GrammarError):
+    """A JSON Schema that is malformed, or that no value satisfies; ``pointer`` says where."""
 
 
 class InvalidStructuralTagError(GrammarError):

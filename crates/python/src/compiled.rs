@@ -13,6 +13,7 @@ use tokenstile_grammar::Limits;
 
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
+use crate::json_schema::Report;
 use crate::limits::budget;
 use crate::serialize;
 use crate::tokenizer_info::TokenizerInfo;
@@ -25,6 +26,7 @@ use crate::tokenizer_info::TokenizerInfo;
 pub(crate) struct CompiledGrammar {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) tokenizer_info: Py<PyAny>,
+    pub(crate) report: Report,
 }
 
 #[pymethods]
@@ -32,7 +34,7 @@ impl CompiledGrammar {
     /// The grammar that was compiled.
     #[getter]
     fn grammar(&self) -> Grammar {
-        Grammar::new(self.compiled.grammar().clone())
+        Grammar::with_report(self.compiled.grammar().clone(), Arc::clone(&self.report))
     }
 
     /// The tokenizer that it was compiled for.
@@ -51,7 +53,7 @@ impl CompiledGrammar {
     fn serialize_json(&self, py: Python<'_>) -> PyResult<String> {
         let metadata = metadata_of(self.tokenizer_info.bind(py))?;
         let text = py.detach(|| self.compiled.grammar().to_string());
-        serialize::compiled_to_json(py, &text, &metadata)
+        serialize::compiled_to_json(py, &text, &self.report, &metadata)
     }
 
     /// The compiled grammar of a text that ``serialize_json`` made, for the same tokenizer.
@@ -66,7 +68,8 @@ impl CompiledGrammar {
         let compiled =
             py.detach(|| Compiled::new(ir, vocab, EngineLimits::default(), &budget(Limits::default())));
         let compiled = compiled.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
-        Ok(CompiledGrammar { compiled, tokenizer_info: tokenizer_info.clone().unbind() })
+        let report = Arc::clone(&grammar.report);
+        Ok(CompiledGrammar { compiled, tokenizer_info: tokenizer_info.clone().unbind(), report })
     }
 
     /// Write it to a file, for ``load``. The file is complete or not there: it is moved into place at the end.

@@ -10,15 +10,16 @@ use std::time::Instant;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use tokenstile_engine::compiler::CompileCache;
+use tokenstile_engine::compiler::{CompileCache, Weigh};
 use tokenstile_engine::limits::set_process_cache_bytes;
 use tokenstile_engine::{CompiledGrammar as Compiled, vocab::Vocab};
-use tokenstile_grammar::frontends::{ebnf, regex};
+use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex};
 use tokenstile_grammar::{Budget, CancelFlag, Grammar as Ir, Result};
 
 use crate::compiled::{CompiledGrammar, vocab_of};
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
+use crate::json_schema::{self, Arguments, Report};
 use crate::limits::{CancelToken, CompileLimits};
 
 /// What all compilers without a limit of their own may hold together, at first.
@@ -27,7 +28,21 @@ const DEFAULT_PROCESS_LIMIT: usize = 2 << 30;
 static PROCESS_CACHE: LazyLock<Arc<Cache>> = LazyLock::new(|| Arc::new(Cache::new(DEFAULT_PROCESS_LIMIT)));
 static NEXT_COMPILER: AtomicU64 = AtomicU64::new(0);
 
-type Cache = CompileCache<Key, Compiled>;
+type Cache = CompileCache<Key, Built>;
+
+/// What a compilation gives: the grammar, and the report of the schema that it came from.
+#[derive(Debug)]
+struct Built {
+    compiled: Arc<Compiled>,
+    report: Report,
+}
+
+impl Weigh for Built {
+    fn weigh(&self) -> usize {
+        let texts = self.report.iter().map(|finding| finding.pointer.len() + finding.note.len());
+        self.compiled.weigh() + size_of_val(&*self.report) + texts.sum::<usize>()
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
@@ -43,6 +58,10 @@ enum Work {
         root: Arc<str>,
     },
     Regex(Arc<str>),
+    JsonSchema {
+        text: Arc<str>,
+        options: Arc<front_end::Options>,
+    },
     BuiltinJson,
     /// A parsed grammar, by its printed form.
     Grammar(Arc<str>),
@@ -53,6 +72,7 @@ impl Work {
         match self {
             Work::Ebnf { .. } => Source::Ebnf,
             Work::Regex(_) => Source::Regex,
+            Work::JsonSchema { .. } => Source::JsonSchema,
             Work::BuiltinJson | Work::Grammar(_) => Source::Grammar,
         }
     }
@@ -143,7 +163,7 @@ impl GrammarCompiler {
         if let Ok(grammar) = grammar.cast::<Grammar>() {
             let grammar = grammar.get();
             let text = py.detach(|| Arc::clone(grammar.text()));
-            return self.compile(py, Work::Grammar(text), Some(&grammar.ir), patience);
+            return self.compile(py, Work::Grammar(text), Some(grammar), patience);
         }
         let Ok(text) = grammar.cast::<PyString>() else {
             let name = errors::type_name(grammar);
@@ -163,6 +183,53 @@ impl GrammarCompiler {
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         self.compile(py, Work::Regex(regex.into()), None, Patience { timeout, cancel })
+    }
+
+    /// Compile the JSON texts of the values that a JSON Schema allows.
+    ///
+    /// The arguments are those of ``Grammar.from_json_schema``. What became of each keyword is in the ``grammar.report``
+    /// of what is returned.
+    #[pyo3(
+        signature = (
+            schema, *, any_whitespace = true, indent = None, separators = None, strict_mode = true,
+            max_whitespace_cnt = None, any_order = None, formats = "assert", on_unsupported = "error",
+            registry = None, timeout = None, cancel = None
+        ),
+        text_signature = "($self, schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, any_order=None, formats='assert', on_unsupported='error', registry=None, timeout=None, cancel=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn compile_json_schema(
+        &self,
+        schema: &Bound<'_, PyAny>,
+        any_whitespace: bool,
+        indent: Option<i64>,
+        separators: Option<(String, String)>,
+        strict_mode: bool,
+        max_whitespace_cnt: Option<i64>,
+        any_order: Option<bool>,
+        formats: &str,
+        on_unsupported: &str,
+        registry: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        cancel: Option<Bound<'_, CancelToken>>,
+    ) -> PyResult<CompiledGrammar> {
+        let py = schema.py();
+        let arguments = Arguments {
+            any_whitespace,
+            indent,
+            separators,
+            strict_mode,
+            max_whitespace_cnt,
+            any_order,
+            formats,
+            on_unsupported,
+            registry,
+        };
+        let (text, options) = (json_schema::text_of(schema)?, arguments.options(py)?);
+        let work = Work::JsonSchema { text: text.into(), options: Arc::new(options) };
+        let compiled = self.compile(py, work, None, Patience { timeout, cancel })?;
+        json_schema::warn_of_widening(py, &compiled.report)?;
+        Ok(compiled)
     }
 
     /// Compile standard JSON whose root is an object or an array.
@@ -234,7 +301,7 @@ impl GrammarCompiler {
         &self,
         py: Python<'_>,
         work: Work,
-        parsed: Option<&Arc<Ir>>,
+        parsed: Option<&Grammar>,
         patience: Patience<'_>,
     ) -> PyResult<CompiledGrammar> {
         let limits = self.limits.with_timeout(py, patience.timeout)?;
@@ -252,9 +319,12 @@ impl GrammarCompiler {
             }
         });
         match result {
-            Ok(compiled) => {
-                Ok(CompiledGrammar { compiled, tokenizer_info: self.tokenizer_info.clone_ref(py) })
-            }
+            Ok(built) => Ok(CompiledGrammar {
+                compiled: Arc::clone(&built.compiled),
+                tokenizer_info: self.tokenizer_info.clone_ref(py),
+                // Grammars that print alike share what is compiled, and each has its own report.
+                report: Arc::clone(parsed.map_or(&built.report, |grammar| &grammar.report)),
+            }),
             Err(error) => {
                 self.counters.failures.fetch_add(1, Ordering::Relaxed);
                 Err(errors::grammar(py, &error, source))
@@ -262,21 +332,27 @@ impl GrammarCompiler {
         }
     }
 
-    fn compile_now(&self, work: &Work, parsed: Option<&Arc<Ir>>, budget: &Budget) -> Result<Arc<Compiled>> {
+    fn compile_now(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<Arc<Built>> {
         let started = Instant::now();
         self.counters.compilations.fetch_add(1, Ordering::Relaxed);
-        let compiled = self
-            .grammar_of(work, parsed, budget)
-            .and_then(|grammar| Compiled::new(grammar, Arc::clone(&self.vocab), self.limits.engine, budget));
+        let built = self.grammar_of(work, parsed, budget).and_then(|(grammar, report)| {
+            let vocab = Arc::clone(&self.vocab);
+            let compiled = Compiled::new(grammar, vocab, self.limits.engine, budget)?;
+            Ok(Arc::new(Built { compiled, report }))
+        });
         let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.counters.nanoseconds.fetch_add(elapsed, Ordering::Relaxed);
-        compiled
+        built
     }
 
-    fn grammar_of(&self, work: &Work, parsed: Option<&Arc<Ir>>, budget: &Budget) -> Result<Ir> {
+    fn grammar_of(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<(Ir, Report)> {
         budget.check()?;
-        match (work, parsed) {
-            (_, Some(grammar)) => Ok(Ir::clone(grammar)),
+        let grammar = match (work, parsed) {
+            (_, Some(grammar)) => Ok(Ir::clone(&grammar.ir)),
+            (Work::JsonSchema { text, options }, _) => {
+                let converted = front_end::parse(text, options, budget)?;
+                return Ok((converted.grammar, converted.report.into()));
+            }
             (Work::Ebnf { text, root }, _) => {
                 let token_id = |text: &str| self.find_token(text);
                 ebnf::parse_with_tokens(text, root, Some(&token_id), budget.limits(), budget)
@@ -286,7 +362,8 @@ impl GrammarCompiler {
             }
             (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),
-        }
+        };
+        Ok((grammar?, Report::default()))
     }
 }
 

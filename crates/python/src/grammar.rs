@@ -4,11 +4,12 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
-use tokenstile_grammar::frontends::{ebnf, regex};
+use pyo3::types::{PyList, PyTuple};
+use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex};
 use tokenstile_grammar::{Grammar as Ir, ir};
 
 use crate::errors::{self, Source};
+use crate::json_schema::{self, Arguments, Report};
 use crate::limits::{CompileLimits, budget};
 use crate::serialize;
 
@@ -19,12 +20,18 @@ use crate::serialize;
 #[pyclass(frozen, module = "tokenstile")]
 pub(crate) struct Grammar {
     pub(crate) ir: Arc<Ir>,
+    pub(crate) report: Report,
     text: OnceLock<Arc<str>>,
 }
 
 impl Grammar {
     pub(crate) fn new(ir: Ir) -> Self {
-        Grammar { ir: Arc::new(ir), text: OnceLock::new() }
+        Grammar::with_report(ir, Report::default())
+    }
+
+    /// A grammar that came from a schema.
+    pub(crate) fn with_report(ir: Ir, report: Report) -> Self {
+        Grammar { ir: Arc::new(ir), report, text: OnceLock::new() }
     }
 
     /// The printed form. Grammars that print alike are the same language.
@@ -69,10 +76,69 @@ impl Grammar {
             regex::to_grammar(regex_string, &regex::Syntax::default(), &limits, &budget(limits.clone()))
         });
         let grammar = parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Regex))?;
-        if print_converted_ebnf {
-            py.import("builtins")?.call_method1("print", (grammar.__str__(),))?;
-        }
-        Ok(grammar)
+        grammar.print_if(py, print_converted_ebnf)
+    }
+
+    /// The JSON texts of the values that a JSON Schema allows.
+    ///
+    /// The schema is a JSON text, a dict, a bool, a model class of Pydantic or a ``TypeAdapter``. Arguments that
+    /// XGrammar has mean what they mean there:
+    ///
+    /// ``any_whitespace`` allows white space between all tokens, and ``max_whitespace_cnt`` bounds it in each place;
+    /// without it the text is laid out by ``indent`` and ``separators``, as ``json.dumps`` does. ``strict_mode`` forbids
+    /// properties and items that the schema does not declare, unless it says otherwise. ``any_order`` allows keys in
+    /// any order; by default they come in the order of the schema in strict mode, and in any order without it.
+    /// ``print_converted_ebnf`` also prints the grammar.
+    ///
+    /// ``formats="annotate"`` does not enforce ``format``. ``on_unsupported="warn"`` drops what cannot be enforced, says
+    /// so in the ``report``, and warns. ``registry`` maps URIs to schemas that references may lead to; nothing is ever
+    /// fetched.
+    ///
+    /// Raises ``JSONSchemaError`` with the JSON Pointer of the place if the schema is malformed or allows nothing, and
+    /// ``UnsupportedFeatureError`` for what cannot be enforced exactly.
+    #[staticmethod]
+    #[pyo3(
+        signature = (
+            schema, *, any_whitespace = true, indent = None, separators = None, strict_mode = true,
+            max_whitespace_cnt = None, print_converted_ebnf = false, any_order = None, formats = "assert",
+            on_unsupported = "error", registry = None, limits = None
+        ),
+        text_signature = "(schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, print_converted_ebnf=False, any_order=None, formats='assert', on_unsupported='error', registry=None, limits=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn from_json_schema(
+        schema: &Bound<'_, PyAny>,
+        any_whitespace: bool,
+        indent: Option<i64>,
+        separators: Option<(String, String)>,
+        strict_mode: bool,
+        max_whitespace_cnt: Option<i64>,
+        print_converted_ebnf: bool,
+        any_order: Option<bool>,
+        formats: &str,
+        on_unsupported: &str,
+        registry: Option<&Bound<'_, PyAny>>,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = schema.py();
+        let text = json_schema::text_of(schema)?;
+        let arguments = Arguments {
+            any_whitespace,
+            indent,
+            separators,
+            strict_mode,
+            max_whitespace_cnt,
+            any_order,
+            formats,
+            on_unsupported,
+            registry,
+        };
+        let options = arguments.options(py)?;
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        let converted = py.detach(|| front_end::parse(&text, &options, &budget(limits)));
+        let converted = converted.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
+        json_schema::warn_of_widening(py, &converted.report)?;
+        Grammar::with_report(converted.grammar, converted.report.into()).print_if(py, print_converted_ebnf)
     }
 
     /// Standard JSON whose root is an object or an array.
@@ -95,9 +161,15 @@ impl Grammar {
         combine(grammars, ir::union)
     }
 
+    /// For a grammar that came from a JSON Schema: what became of each keyword. Empty for all others.
+    #[getter]
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        json_schema::to_python(py, &self.report)
+    }
+
     /// The grammar as a JSON text, for ``deserialize_json``.
     fn serialize_json(&self) -> String {
-        serialize::grammar_to_json(self.text())
+        serialize::grammar_to_json(self.text(), &self.report)
     }
 
     /// The grammar of a text that ``serialize_json`` made.
@@ -129,6 +201,16 @@ impl Grammar {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let restore = py.import("tokenstile._core")?.getattr("_restore_grammar")?;
         Ok((restore, (self.serialize_json(),)))
+    }
+}
+
+impl Grammar {
+    /// Prints the grammar with Python's `print` if asked to, and gives it back.
+    fn print_if(self, py: Python<'_>, asked: bool) -> PyResult<Self> {
+        if asked {
+            py.import("builtins")?.call_method1("print", (self.__str__(),))?;
+        }
+        Ok(self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
 //! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`] and [`batch`], one file for
-//! each class; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
+//! each class; [`json_schema`], the arguments and the report of schemas; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
 mod batch;
 mod buffer;
@@ -10,6 +10,7 @@ mod compiler;
 mod draft_tree;
 mod errors;
 mod grammar;
+mod json_schema;
 mod kernel;
 mod limits;
 mod matcher;
@@ -31,6 +32,8 @@ mod _core {
     use super::compiler::{GrammarCompiler, get_cache_limit_bytes, set_cache_limit_bytes};
     #[pymodule_export]
     use super::grammar::{Grammar, restore_grammar};
+    #[pymodule_export]
+    use super::json_schema::check_schema;
     #[pymodule_export]
     use super::kernel::apply_token_bitmask_inplace_cpu;
     #[pymodule_export]

@@ -2,7 +2,7 @@
 //!
 //! The form is the printed grammar with a version. Tables are not in it: they are filled lazily, so that reading a
 //! grammar back costs what parsing it costs. A compiled grammar also names its vocabulary by its metadata, and is only
-//! read back with a tokenizer of the same.
+//! read back with a tokenizer of the same. The report of a grammar that came from a schema goes with it.
 
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -11,18 +11,23 @@ use tokenstile_grammar::frontends::ebnf;
 
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
+use crate::json_schema::{self, Report};
 use crate::limits::budget;
 
 /// The version that serialized objects carry. It changes with the form, not with the release.
 pub(crate) const VERSION: &str = "tokenstile-v1";
 
 /// The text for a grammar that prints as `ebnf`.
-pub(crate) fn grammar_to_json(ebnf: &str) -> String {
-    grammar_value(ebnf).to_string()
+pub(crate) fn grammar_to_json(ebnf: &str, report: &Report) -> String {
+    grammar_value(ebnf, report).to_string()
 }
 
-fn grammar_value(ebnf: &str) -> Value {
-    json!({ "__VERSION__": VERSION, "ebnf": ebnf, "root": "root" })
+fn grammar_value(ebnf: &str, report: &Report) -> Value {
+    let mut value = json!({ "__VERSION__": VERSION, "ebnf": ebnf, "root": "root" });
+    if !report.is_empty() {
+        value["report"] = json_schema::to_json(report);
+    }
+    value
 }
 
 /// The grammar of a text of [`grammar_to_json`].
@@ -31,10 +36,14 @@ pub(crate) fn grammar_from_json(py: Python<'_>, text: &str) -> PyResult<Grammar>
 }
 
 /// The text for a compiled grammar: the grammar and its tokenizer's metadata.
-pub(crate) fn compiled_to_json(py: Python<'_>, ebnf: &str, metadata: &str) -> PyResult<String> {
-    let metadata = parse(py, metadata)?;
-    let value =
-        json!({ "__VERSION__": VERSION, "grammar": grammar_value(ebnf), "tokenizer_metadata": metadata });
+pub(crate) fn compiled_to_json(
+    py: Python<'_>,
+    ebnf: &str,
+    report: &Report,
+    metadata: &str,
+) -> PyResult<String> {
+    let (grammar, metadata) = (grammar_value(ebnf, report), parse(py, metadata)?);
+    let value = json!({ "__VERSION__": VERSION, "grammar": grammar, "tokenizer_metadata": metadata });
     Ok(value.to_string())
 }
 
@@ -63,9 +72,17 @@ fn grammar_from_value(py: Python<'_>, value: &Value) -> PyResult<Grammar> {
     let (Some(text), Some(root)) = (text_of("ebnf"), text_of("root")) else {
         return Err(errors::raise(py, "DeserializeFormatError", "the text is not a serialized Grammar"));
     };
+    let report = match value.get("report") {
+        None => Some(Report::default()),
+        Some(report) => json_schema::from_json(report),
+    };
+    let Some(report) = report else {
+        return Err(errors::raise(py, "DeserializeFormatError", "the report of the grammar cannot be read"));
+    };
     let limits = Limits::default();
     let parsed = py.detach(|| ebnf::parse(text, root, &limits, &budget(limits.clone())));
-    parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Serialized))
+    let parsed = parsed.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
+    Ok(Grammar::with_report(parsed, report))
 }
 
 fn check_version(py: Python<'_>, value: &Value) -> PyResult<()> {

@@ -1,13 +1,14 @@
-//! Cases as data: `testdata/*.toml`.
+//! Cases as data: `testdata/*.toml`, and `testdata/json_schema/*.toml`, a file for each keyword.
 //!
 //! Every text of a case has exactly one outcome. *Accepted*: it is a sentence. *Partial*: it is not, but some sentence
 //! starts with it. *Rejected*: no sentence starts with it. Texts that are not UTF-8 are written in the `_hex` lists,
 //! texts as token ids in the `_tokens` lists.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tokenstile_grammar::frontends::{ebnf, regex};
+use tokenstile_grammar::frontends::{ebnf, json_schema, regex};
 use tokenstile_grammar::{Budget, Grammar, Limits, Result};
 
 /// One `[[test]]`.
@@ -21,6 +22,8 @@ pub(crate) struct Case {
     pub(crate) flags: String,
     pub(crate) search: bool,
     pub(crate) root: Option<String>,
+    pub(crate) schema: Option<String>,
+    options: SchemaOptions,
 
     accept: Vec<String>,
     accept_hex: Vec<String>,
@@ -45,6 +48,42 @@ pub(crate) struct Case {
     pub(crate) error: Option<String>,
     pub(crate) line: Option<usize>,
     pub(crate) column: Option<usize>,
+    pub(crate) pointer: Option<String>,
+}
+
+/// How a schema is read, by the names that the options have in Python. Strict mode is off unless it is asked for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct SchemaOptions {
+    any_whitespace: Option<bool>,
+    indent: Option<u32>,
+    separators: Option<(String, String)>,
+    strict_mode: bool,
+    max_whitespace_cnt: Option<u32>,
+    any_order: Option<bool>,
+    formats: Option<String>,
+    registry: BTreeMap<String, String>,
+}
+
+impl SchemaOptions {
+    fn read(&self) -> json_schema::Options {
+        let formats = match self.formats.as_deref() {
+            None | Some("assert") => json_schema::Formats::Assert,
+            Some("annotate") => json_schema::Formats::Annotate,
+            Some(other) => panic!("there is no {other:?} of formats"),
+        };
+        json_schema::Options {
+            any_whitespace: self.any_whitespace.unwrap_or(true),
+            indent: self.indent,
+            separators: self.separators.clone(),
+            strict_mode: self.strict_mode,
+            max_whitespace: self.max_whitespace_cnt,
+            any_order: self.any_order.unwrap_or(!self.strict_mode),
+            formats,
+            registry: self.registry.clone().into_iter().collect(),
+            ..json_schema::Options::default()
+        }
+    }
 }
 
 /// What is captured after a text, as `name=text`.
@@ -85,18 +124,15 @@ impl Case {
     /// All cases of all files; the names start with the file's.
     pub(crate) fn load_all() -> Vec<Case> {
         let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata"));
-        let entries = std::fs::read_dir(&folder).expect("the folder of cases");
-        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        paths.sort();
         let mut cases = Vec::new();
-        for path in paths {
+        for path in files(&folder).into_iter().chain(files(&folder.join("json_schema"))) {
             let text = std::fs::read_to_string(&path).expect("a readable file");
             let file: File =
                 toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let name = path.strip_prefix(&folder).expect("a file of the folder").with_extension("");
+            let name = name.display();
             cases.extend(
-                file.test.into_iter().map(|case| Case { name: format!("{stem}/{}", case.name), ..case }),
+                file.test.into_iter().map(|case| Case { name: format!("{name}/{}", case.name), ..case }),
             );
         }
         cases
@@ -106,6 +142,9 @@ impl Case {
     pub(crate) fn grammar(&self) -> Result<Grammar> {
         let (limits, budget) = (Limits::default(), Budget::default());
         let root = self.root.as_deref().unwrap_or("root");
+        if let Some(schema) = &self.schema {
+            return json_schema::parse(schema, &self.options.read(), &budget).map(|found| found.grammar);
+        }
         match (&self.ebnf, &self.gbnf, &self.regex) {
             (Some(text), None, None) => ebnf::parse(text, root, &limits, &budget),
             (None, Some(text), None) => {
@@ -115,7 +154,7 @@ impl Case {
                 ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget)
             }
             (None, None, Some(pattern)) => regex::to_grammar(pattern, &self.syntax()?, &limits, &budget),
-            _ => panic!("{}: exactly one of `ebnf`, `gbnf` and `regex` is needed", self.name),
+            _ => panic!("{}: exactly one of `ebnf`, `gbnf`, `regex` and `schema` is needed", self.name),
         }
     }
 
@@ -173,6 +212,15 @@ impl Case {
             self.jump.iter().map(|(text, forced)| (text.clone().into_bytes(), forced.clone().into_bytes()));
         plain.chain(self.jump_hex.iter().map(|(text, forced)| (from_hex(text), from_hex(forced)))).collect()
     }
+}
+
+/// The files of cases in a folder, sorted.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder of cases");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.sort();
+    paths
 }
 
 fn from_hex(text: &str) -> Vec<u8> {

@@ -214,7 +214,11 @@ fn check_refusal(case: &Case, error: &tokenstile_grammar::Error) -> Check {
     };
     let line_fits = case.line.is_none_or(|line| place.is_some_and(|place| place.0 == line));
     let column_fits = case.column.is_none_or(|column| place.is_some_and(|place| place.1 == column));
-    if error.to_string().contains(part) && line_fits && column_fits {
+    let pointer_fits = case
+        .pointer
+        .as_deref()
+        .is_none_or(|pointer| matches!(error.place(), Place::Pointer(found) if found == pointer));
+    if error.to_string().contains(part) && line_fits && column_fits && pointer_fits {
         Ok(())
     } else {
         Err(format!("refused, but otherwise than expected:\n{error}"))

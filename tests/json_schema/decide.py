@@ -1,0 +1,69 @@
+"""Deciding JSON texts with the grammar of a schema, byte by byte, without a vocabulary.
+
+A schema has one of three fates: it becomes a grammar; it admits no value, which is an error but decides every text; or
+it is refused, and then decides nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import tokenstile as xgr
+
+# What errors say of a schema, or of a grammar, without any value.
+NOTHING = ("admits no value", "generates nothing")
+COMPILER = xgr.GrammarCompiler(xgr.TokenizerInfo([]), cache_enabled=False)
+
+
+@dataclass(frozen=True)
+class Decider:
+    """The grammar of a schema, or none if no value is valid."""
+
+    compiled: xgr.CompiledGrammar | None
+
+    def accepts(self, text: str | bytes) -> bool:
+        if self.compiled is None:
+            return False
+        matcher = xgr.GrammarMatcher(self.compiled, terminate_without_stop_token=True)
+        return matcher.accept_string(text) and matcher.is_completed()
+
+    def accepts_value(self, value: object) -> bool | None:
+        """Decide a value in two spellings, with and without escapes; None if they are decided differently."""
+        answers = {self.accepts(text) for text in spellings(value)}
+        return answers.pop() if len(answers) == 1 else None
+
+    def narrowing(self) -> str:
+        """Return what the report says about valid values that cannot be written; empty if all can."""
+        report = self.compiled.grammar.report if self.compiled else []
+        notes = (f"{f.keyword}: {f.note}" for f in report if f.outcome is xgr.Outcome.NARROWED)
+        return "; ".join(dict.fromkeys(notes))
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a schema was refused."""
+
+    reason: str
+
+
+def decider(schema: object, *, timeout: float = 20.0, **options: object) -> Decider | Refusal:
+    """Return what decides texts by a schema; the options are those of ``compile_json_schema``."""
+    try:
+        return Decider(COMPILER.compile_json_schema(json.dumps(schema), timeout=timeout, **options))
+    except xgr.GrammarError as error:
+        if any(phrase in error.message for phrase in NOTHING):
+            return Decider(None)
+        place = "" if error.pointer is None else f"at {error.pointer!r}: "
+        return Refusal(f"{type(error).__name__}: {place}{error.message}")
+
+
+def spellings(value: object) -> list[str]:
+    """Return a value as JSON, in ASCII and with all that may stand for itself."""
+    plain = json.dumps(value, ensure_ascii=False)
+    escaped = json.dumps(value)
+    try:
+        plain.encode()
+    except UnicodeEncodeError:  # a lone surrogate can only be escaped
+        return [escaped]
+    return [escaped] if plain == escaped else [escaped, plain]

@@ -1,0 +1,53 @@
+"""The official test suite, compared with the ratchet, a test for each of its files."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from tests.json_schema import official_suite, ratchet
+
+pytestmark = pytest.mark.skipif(
+    not official_suite.SUITE.exists(),
+    reason="the official test suite is not beside the checkout, in ../shared/json-schema-test-suite",
+)
+FILES = official_suite.files() if official_suite.SUITE.exists() else []
+
+
+@functools.cache
+def run_file(name):
+    return official_suite.run_file(name, remotes())
+
+
+@functools.cache
+def remotes():
+    return official_suite.remotes()
+
+
+@functools.cache
+def known():
+    return ratchet.read(official_suite.RATCHET)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_file(name):
+    before = [entry for entry in known() if entry.where == name]
+    problems = ratchet.problems(run_file(name).known, before)
+    assert not problems, "\n".join(problems)
+
+
+def test_entries_are_of_the_suite():
+    assert {entry.where for entry in known()} <= set(FILES)
+
+
+def test_wrong_answers_are_explained():
+    unexplained = [str(entry) for entry in known() if entry.reason == ratchet.UNEXPLAINED]
+    assert not unexplained, "\n".join(unexplained)
+
+
+def test_required_tests_of_the_current_draft():
+    names = [name for name in FILES if official_suite.section(name) == "draft2020-12 required"]
+    counts = sum((run_file(name).counts for name in names), start=official_suite.Counter())
+    assert counts["wrong"] == 0
+    assert counts["right"] >= 0.97 * counts.total()

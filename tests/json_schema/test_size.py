@@ -1,0 +1,180 @@
+"""Large schemas cost what their size is, and hostile ones end.
+
+The bounds are generous, for a busy machine and a build without optimisations; what they must catch is growth that is
+not linear, which passes any bound. Each schema is compiled and its first mask is made.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+import tokenstile as xgr
+from tests.json_schema import walk
+from tests.json_schema.decide import Refusal, decider
+
+SECONDS = 20.0
+# A hostile schema ends in time on its own, long before the limit on time.
+HOSTILE_SECONDS = 5.0
+
+
+def nested(depth, make, inner):
+    for _ in range(depth):
+        inner = make(inner)
+    return inner
+
+
+def conditions(depth, inner):
+    for level in range(depth):
+        inner = {"if": {"required": [f"a{level}"]}, "then": inner, "else": inner}
+    return inner
+
+
+def properties(count):
+    return {
+        "type": "object",
+        "properties": {f"key {number}": {"type": "string"} for number in range(count)},
+        "required": [f"key {number}" for number in range(0, count, 7)],
+    }
+
+
+LARGE = {
+    "a megabyte": {
+        "type": "object",
+        "properties": {
+            f"key {number}": {
+                "type": "object",
+                "description": "x" * 100,
+                "properties": {
+                    "a": {"type": "integer", "minimum": number},
+                    "b": {"enum": ["c", f"{number}"]},
+                },
+            }
+            for number in range(5_000)
+        },
+    },
+    "5,000 properties": properties(5_000),
+    "100,000 strings": {"enum": [f"string {number * 7919 % 1_000_003}" for number in range(100_000)]},
+    "20 levels": nested(20, lambda inner: {"type": "object", "properties": {"a": inner, "b": inner}}, True),
+    "maxLength": {"type": "string", "minLength": 10, "maxLength": 100_000},
+    "maxItems": {"type": "array", "items": {"type": "integer"}, "minItems": 5_000, "maxItems": 10_000},
+    "maxProperties": {"type": "object", "minProperties": 100, "maxProperties": 10_000},
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"strict_mode": False}], ids=["strict", "open"])
+@pytest.mark.parametrize("name", LARGE)
+def test_large_schemas(name, options):
+    started = time.monotonic()
+    compiled = walk.COMPILER.compile_json_schema(json.dumps(LARGE[name]), **options)
+    matcher = xgr.GrammarMatcher(compiled)
+    matcher.fill_next_token_bitmask(np.zeros(xgr.get_bitmask_shape(1, walk.INFO.vocab_size), dtype=np.int32))
+    assert time.monotonic() - started < SECONDS
+
+
+def test_large_schemas_decide():
+    known = decider(LARGE["5,000 properties"])
+    value = {f"key {number}": "" for number in range(0, 5_000, 7)}
+    assert known.accepts_value(value)
+    del value["key 7"]
+    assert not known.accepts_value(value)
+    assert not decider(LARGE["100,000 strings"]).accepts_value("string")
+    assert decider(LARGE["100,000 strings"]).accepts_value("string 7919")
+    known = decider(LARGE["maxLength"])
+    assert known.accepts_value("é" * 100_000)
+    assert not known.accepts_value("é" * 100_001)
+    known = decider(LARGE["maxItems"])
+    assert [known.accepts_value([1] * count) for count in (4_999, 5_000, 10_000, 10_001)] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_time_grows_with_the_size():
+    def seconds(count):
+        text = json.dumps(properties(count))
+        started = time.monotonic()
+        walk.COMPILER.compile_json_schema(text)
+        return time.monotonic() - started
+
+    seconds(100)
+    small = min(seconds(1_000) for _ in range(3))
+    assert seconds(8_000) < 8 * 6 * small + 0.5
+
+
+def required(number):
+    return {"required": [f"a{number}"], "properties": {f"a{number}": {"minimum": number}}}
+
+
+HOSTILE = {
+    "allOf of oneOf": {
+        "allOf": [{"oneOf": [required(at), required(at + 1), {"maxProperties": at}]} for at in range(40)]
+    },
+    "nested oneOf": nested(30, lambda inner: {"oneOf": [inner, {"not": inner}, {"required": ["a"]}]}, True),
+    "nested anyOf of allOf": nested(
+        40,
+        lambda inner: {
+            "anyOf": [{"allOf": [inner, {"minProperties": 1}]}, {"allOf": [inner, {"minItems": 1}]}]
+        },
+        True,
+    ),
+    "chain of if": conditions(40, {"maxProperties": 9}),
+    "patterns": {"allOf": [{"pattern": f"(a|b)*a(a|b){{{at}}}c"} for at in range(10, 20)], "type": "string"},
+    "references that double": {
+        "$defs": {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}
+        | {"d60": True},
+        "$ref": "#/$defs/d0",
+    },
+    "mutual recursion": {
+        "$defs": {
+            f"d{at}": {
+                "properties": {
+                    f"k{to}": {"allOf": [{"$ref": f"#/$defs/d{to}"}, {"$ref": f"#/$defs/d{at}"}]}
+                    for to in range(12)
+                }
+            }
+            for at in range(12)
+        },
+        "$ref": "#/$defs/d0",
+    },
+    "a circle of references": {
+        "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}},
+        "$ref": "#/$defs/a",
+    },
+    "deep": nested(900, lambda inner: {"items": inner}, {"type": "string"}),
+    "complement of complement": nested(900, lambda inner: {"not": inner}, {"type": "string"}),
+    "overlapping patternProperties": {
+        "patternProperties": {f"a{{{at}}}": {"minimum": at} for at in range(1, 25)}
+    },
+    "large numbers": {"minimum": -(10**400), "maximum": 10**400, "multipleOf": 10**30 + 1},
+    "small numbers": {"multipleOf": 1e-300, "minimum": 1e-299, "maximum": 1e300},
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"strict_mode": False}], ids=["strict", "open"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_schemas_end(name, options):
+    """They become a grammar, or are refused, soon; a refusal has its reason."""
+    started = time.monotonic()
+    known = decider(HOSTILE[name], timeout=30.0, **options)
+    elapsed = time.monotonic() - started
+    if isinstance(known, Refusal):
+        assert known.reason.startswith(("LimitExceededError", "UnsupportedFeatureError", "JSONSchemaError"))
+    else:
+        known.accepts("{}")
+    assert elapsed < HOSTILE_SECONDS, known
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"not":' * 100_000 + "{}" + "}" * 100_000, '{"a":1,' * 3, "1" * 1_000_000]
+)
+def test_hostile_texts_end(text):
+    started = time.monotonic()
+    with pytest.raises(xgr.GrammarError):
+        xgr.Grammar.from_json_schema(text)
+    assert time.monotonic() - started < HOSTILE_SECONDS
