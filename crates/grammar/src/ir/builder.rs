@@ -206,7 +206,7 @@ impl Builder {
     }
 
     /// A list of members; `parts` are the expressions that `layout` names. Variants and others that can match nothing
-    /// are left out.
+    /// are left out, and so are parts that are not used.
     pub fn members(&mut self, layout: Layout, parts: impl Into<Box<[ExprId]>>) -> ExprId {
         let parts = parts.into();
         let is_never = |part: u32| parts.get(part as usize).is_some_and(|&id| *self.expr(id) == Expr::Never);

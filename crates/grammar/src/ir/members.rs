@@ -114,17 +114,12 @@ impl Layout {
     }
 
     /// The layout without variants and others that are made of parts for which `is_never` says that they match
-    /// nothing, and the parts that are left.
+    /// nothing, and the parts that are left, in the order in which they are used.
     pub(super) fn prune(
         mut self,
         parts: &[ExprId],
         is_never: impl Fn(Part) -> bool,
     ) -> (Layout, Box<[ExprId]>) {
-        let values = |layout: &Layout| layout.variants().map(|variant| variant.value).collect::<Vec<_>>();
-        let keys = self.others.iter().filter_map(|others| others.keys);
-        if !values(&self).into_iter().chain(keys).any(&is_never) {
-            return (self, parts.into());
-        }
         let keep = |variants: &mut Box<[Variant]>| {
             let all = std::mem::take(variants).into_vec();
             *variants = all.into_iter().filter(|variant| !is_never(variant.value)).collect();

@@ -38,8 +38,8 @@ impl Implications {
 
     /// Whether an entry asks for another or is asked for.
     pub(super) fn concern(&self, entry: u32) -> bool {
-        !self.is_empty()
-            && !(self.asks[entry as usize].is_empty() && self.asked_by[entry as usize].is_empty())
+        let asks = |graph: &[Vec<u32>]| graph.get(entry as usize).is_some_and(|others| !others.is_empty());
+        asks(&self.asks) || asks(&self.asked_by)
     }
 
     /// All pairs.
