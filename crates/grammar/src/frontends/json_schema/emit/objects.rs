@@ -68,7 +68,7 @@ impl Emitter<'_> {
             others: others.into(),
             counters: counters.into(),
             implies,
-            unique: true,
+            unique: false,
         };
         let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
         Ok(self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty))
