@@ -72,8 +72,8 @@ impl TerminalTable {
     pub(crate) fn build(arena: &Arena, state: TerminalId, tokens: &TokenTable) -> Self {
         let index = tokens.index();
         let slice = match plain_kinds(arena, state) {
-            Kinds(0) => None,
-            kinds => index.slice(kinds, tokens),
+            (Kinds(0), _) => None,
+            (kinds, most) => index.slice(kinds, most, tokens),
         };
         let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
         let (stay, exits) = walk(arena, state, trie, Trie::ROOT);

@@ -16,6 +16,7 @@
 mod arena;
 mod carry;
 mod convert;
+mod counted;
 mod derive;
 mod fingerprint;
 mod json_text;

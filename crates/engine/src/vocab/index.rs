@@ -30,9 +30,9 @@ impl TokenIndex {
         &self.trie
     }
 
-    /// The slice of `kinds`, if it is worth one.
-    pub(crate) fn slice(&self, kinds: Kinds, table: &TokenTable) -> Option<Arc<Slice>> {
-        self.slices.get(kinds, table, self.trie.tokens())
+    /// The slice of the tokens of `kinds` with at most `most` characters, if it is worth one.
+    pub(crate) fn slice(&self, kinds: Kinds, most: u8, table: &TokenTable) -> Option<Arc<Slice>> {
+        self.slices.get(kinds, most, table, self.trie.tokens())
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
