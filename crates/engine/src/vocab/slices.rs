@@ -147,6 +147,11 @@ impl Slices {
         if let Some(known) = self.find((kinds, most)) {
             return known;
         }
+        if most == TO_SHORTEN
+            && let Some(Some(all)) = self.find((kinds, ANY_LENGTH))
+        {
+            return Some(all);
+        }
         let slice = match most {
             ANY_LENGTH => self.build(kinds, table, sorted, WORTH),
             TO_SHORTEN => self.build(kinds, table, sorted, WORTH_BOUNDED),

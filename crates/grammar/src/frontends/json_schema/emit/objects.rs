@@ -32,11 +32,6 @@ impl Parts {
 
 impl Emitter<'_> {
     pub(super) fn object(&mut self, shape: &ObjectShape, depth: Depth) -> Result<ExprId> {
-        if shape.witnesses.len() > MAX_WITNESSES {
-            return Err(Error::unsupported(
-                "too many conditions on the values of unnamed keys meet in one object",
-            ));
-        }
         let around = {
             let layout = &self.layout;
             layout.around(&mut self.expander.algebra.languages.builder, depth)
@@ -68,7 +63,7 @@ impl Emitter<'_> {
             others: others.into(),
             counters: counters.into(),
             implies,
-            unique: false,
+            unique: true,
         };
         let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
         Ok(self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty))
