@@ -137,8 +137,8 @@ impl Work<'_> {
 
     /// How the value `part` is written.
     fn member_value(&mut self, part: ExprId, place: Place) -> Result<MemberValue> {
-        if place == Place::First && self.nullable[part.index()] {
-            return Err(Error::unsupported("a member without a key may be empty"));
+        if place != Place::AfterText && self.nullable[part.index()] {
+            return Err(Error::unsupported("a member without a key, or the value of others, may be empty"));
         }
         if place != Place::AfterText {
             return Ok(MemberValue { head: None, rule: Some(self.repeated_rule(part)?) });
