@@ -36,7 +36,7 @@ impl Generation {
             if next == TerminalId::NEVER {
                 continue;
             }
-            if next != TerminalId::EMPTY {
+            if !self.terminals().is_finished(next) {
                 closer.add(Symbol::terminal(next), rest);
             }
             if self.terminals().is_nullable(next) {

@@ -131,6 +131,9 @@ impl Generation {
     /// The token table of a saturated state.
     fn table(&self, state: TerminalId) -> &Arc<TerminalTable> {
         self.terminals().table_slot(state).get_or_init(|| {
+            if let Some(plain) = self.terminals().plain(state) {
+                return self.key_table(self.tokens().index().trie(), Trie::ROOT, state, plain);
+            }
             let build = || TerminalTable::build(self.terminals(), state, self.tokens());
             let table = if self.terminals().is_cheap(state) {
                 Arc::new(build())
@@ -141,6 +144,24 @@ impl Generation {
             self.note_table(table.memory_bytes());
             table
         })
+    }
+
+    /// The table of a key that may still be an excluded one.
+    fn key_table(
+        &self,
+        trie: &Arc<Trie>,
+        node: NodeIndex,
+        key: TerminalId,
+        plain: TerminalId,
+    ) -> Arc<TerminalTable> {
+        let all = self.table_for(trie, node, plain);
+        match all.without_excluded(self.terminals(), key, plain, trie, node) {
+            None => Arc::clone(all),
+            Some(table) => {
+                self.note_table(table.memory_bytes());
+                Arc::new(table)
+            }
+        }
     }
 
     /// The table of a state for the tokens under a node.
@@ -156,11 +177,14 @@ impl Generation {
 
     fn table_under<'g>(
         &'g self,
-        trie: &'g Trie,
+        trie: &'g Arc<Trie>,
         node: NodeIndex,
         state: TerminalId,
     ) -> &'g Arc<TerminalTable> {
         self.subtree_tables().get_or_make((trie.number(), node, state), || {
+            if let Some(plain) = self.terminals().plain(state) {
+                return self.key_table(trie, node, state, plain);
+            }
             let build = || TerminalTable::build_under(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };
             let table = self.tokens().index().tables.get_or_make(key, build);
