@@ -3,6 +3,9 @@
 //! It is computed for the top of the configuration, and kept for it together with what could not be decided there: the
 //! places where tokens ran into a hole. For each configuration with that top, these are then followed into its own
 //! stack. If there are many of them, the top was too shallow: that is remembered, and a deeper one is tried.
+//!
+//! Tops forget which keys a list has had, where no key may come twice. So the mask of a top may hold a few tokens too many,
+//! which are taken out for each configuration.
 
 use std::sync::Arc;
 
@@ -53,7 +56,7 @@ impl Generation {
     #[cold]
     fn find_mask(&self, config: SetId) -> &KeptMask {
         let mut depth = FIRST_DEPTH;
-        let whole = || Top { config, holes: smallvec::SmallVec::new() };
+        let whole = || self.whole(config);
         loop {
             let top =
                 if depth > MAX_DEPTH { whole() } else { self.truncate(config, depth).unwrap_or_else(whole) };
@@ -88,11 +91,32 @@ impl Generation {
         }
         let (mask, pending) = walker.finish(Some(&kept.mask), few(self.words()));
         debug_assert!(pending.is_empty(), "a whole configuration has no holes");
+        let unfit = self.unfit_tokens(config, &mask);
+        if !unfit.is_empty() {
+            let mask = mask.without(&unfit);
+            return self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() });
+        }
         if mask.len() == kept.mask.len() {
             self.sets().remember_mask(config, kept);
             return kept;
         }
         self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() })
+    }
+
+    /// The tokens of a mask that do not fit after all: those that hold a key which the list has had.
+    ///
+    /// A walk does not know what was read of a key once it is over, nor, in a top, what keys there were before. Where
+    /// that matters a token has both quotes of a key, or closes one key and opens another. Such tokens are few and
+    /// rarely fit, so those that do are simply read.
+    fn unfit_tokens(&self, config: SetId, mask: &Mask) -> Vec<u32> {
+        if !self.remembers_keys() {
+            return Vec::new();
+        }
+        let is_unfit = |token: &u32| {
+            let bytes = self.tokens().token_bytes(TokenId(*token));
+            mask.contains(*token) && self.step_token(config, TokenId(*token), bytes) == SetId::DEAD
+        };
+        self.tokens().index().quoted(self.tokens()).iter().copied().filter(is_unfit).collect()
     }
 
     /// The mask of a configuration, perhaps with holes.

@@ -20,11 +20,9 @@ mod arena;
 mod carry;
 mod convert;
 mod derive;
-#[cfg_attr(not(test), expect(dead_code, reason = "keys are asked for by lists of members"))]
 mod exclusion;
 mod fingerprint;
 mod json_text;
-#[cfg_attr(not(test), expect(dead_code, reason = "keys are asked for by lists of members"))]
 mod key;
 #[cfg(test)]
 mod key_tests;
@@ -32,5 +30,4 @@ mod saturate;
 mod spelling;
 
 pub(crate) use arena::{Arena, TerminalId};
-#[expect(unused_imports, reason = "keys are asked for by lists of members")]
 pub(crate) use exclusion::ExclusionId;

@@ -65,7 +65,7 @@ fn random_layout(dice: &mut Dice) -> Layout {
         others,
         counters,
         implies: (0..implied).map(|_| (dice.below(count) as u32, dice.below(count) as u32)).collect(),
-        unique: false,
+        unique: dice.below(2) == 0,
     }
 }
 
