@@ -36,11 +36,13 @@ impl Generation {
             if next == TerminalId::NEVER {
                 continue;
             }
-            if next != TerminalId::EMPTY {
+            if !self.terminals().is_finished(next) {
                 closer.add(Symbol::terminal(next), rest);
             }
-            if self.terminals().is_nullable(next) {
-                closer.pop(rest);
+            match self.terminals().finished_text(next) {
+                Some(key) => closer.pop(self.finish_key(rest, key)),
+                None if self.terminals().is_nullable(next) => closer.pop(rest),
+                None => {}
             }
         }
         let next = closer.finish();

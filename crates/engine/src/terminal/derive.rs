@@ -18,7 +18,7 @@ impl Arena {
         stack.push((id, TerminalId::EMPTY));
         while let Some((id, rest)) = stack.pop() {
             match self.term(id) {
-                Term::Never | Term::Empty => {}
+                Term::Never | Term::Empty | Term::KeyRead(_) => {}
                 &Term::Literal { literal, offset } => {
                     let (byte, tail) = self.literal_step(literal, offset);
                     pieces.push((byte, byte, self.concat(tail, rest)));
@@ -44,6 +44,11 @@ impl Arena {
                     let json = self.json_text_pieces(inner, pending);
                     pieces
                         .extend(json.into_iter().map(|piece| (piece.0, piece.1, self.concat(piece.2, rest))));
+                }
+                Term::Key(key) => {
+                    let key = self.key_pieces(key);
+                    pieces
+                        .extend(key.into_iter().map(|piece| (piece.0, piece.1, self.concat(piece.2, rest))));
                 }
                 &Term::JsonEscape { inner, escape } => {
                     let json = self.json_escape_pieces(inner, escape);

@@ -83,7 +83,7 @@ const RAW: [(u8, u8, u8); 6] = [
 ];
 
 /// What follows the backslash of a short escape, and the byte that it means.
-const SHORT: [(u8, u8); 8] = [
+pub(super) const SHORT: [(u8, u8); 8] = [
     (b'"', b'"'),
     (b'/', b'/'),
     (b'\\', b'\\'),
@@ -94,13 +94,13 @@ const SHORT: [(u8, u8); 8] = [
     (b't', b'\t'),
 ];
 
-const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
-const FIRST_LOW: u32 = 0xDC00;
+pub(super) const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
+pub(super) const FIRST_LOW: u32 = 0xDC00;
 const FIRST_PAIRED: u32 = 0x1_0000;
-const LAST: u32 = 0x10_FFFF;
+pub(super) const LAST: u32 = 0x10_FFFF;
 
-/// The code points of the pairs whose halves are in these ranges; one half or the other has one value only.
-fn paired(high: (u32, u32), low: (u32, u32)) -> (u32, u32) {
+/// The code points of the pairs whose halves are in these ranges. The first is one value, or the second is all.
+pub(super) fn paired(high: (u32, u32), low: (u32, u32)) -> (u32, u32) {
     let code = |high, low| FIRST_PAIRED + ((high - SURROGATES.0) << 10) + (low - FIRST_LOW);
     (code(high.0, low.0), code(high.1, low.1))
 }
