@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::Machine;
 
-use crate::config::{SetId, Sets};
+use crate::config::{Lists, SetId, Sets};
 use crate::limits::PROCESS;
 use crate::mask::{SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};
@@ -22,6 +22,7 @@ pub(crate) struct Generation {
     tokens: Arc<TokenTable>,
     terminals: Arena,
     sets: Sets,
+    lists: Lists,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
     /// The state that each terminal starts with, by expression; 0 is unknown.
@@ -45,6 +46,7 @@ impl Generation {
         Generation {
             terminals: Arena::new(tokens.max_token_bytes()),
             sets: Sets::new(),
+            lists: Lists::new(machine.lists.len()),
             subtree_tables: SubtreeTables::default(),
             subtree_masks: SubtreeMasks::default(),
             machine,
@@ -72,6 +74,10 @@ impl Generation {
 
     pub(crate) fn sets(&self) -> &Sets {
         &self.sets
+    }
+
+    pub(crate) fn lists(&self) -> &Lists {
+        &self.lists
     }
 
     pub(crate) fn subtree_tables(&self) -> &SubtreeTables {
@@ -127,6 +133,7 @@ impl Generation {
     pub(crate) fn memory_bytes(&self) -> usize {
         let tables = self.subtree_tables.memory_bytes()
             + self.subtree_masks.memory_bytes()
+            + self.lists.memory_bytes()
             + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.terminals.memory_bytes() + tables
     }

@@ -11,13 +11,15 @@
 //! 3. [`regular`]: sets of code points, explicit automata over bytes, and the algebra on them.
 //! 4. [`frontends`]: text to [`ir::Grammar`].
 //! 5. [`passes`]: [`ir::Grammar`] to [`machine::Machine`], the form that the engine runs.
-//! 6. [`machine`]: rules as small automata whose edges are terminals, calls and tokens.
+//! 6. [`members`]: lists with conditions between their members.
+//! 7. [`machine`]: rules as small automata whose edges are terminals, calls and tokens.
 
 pub mod error;
 pub mod frontends;
 pub mod ir;
 pub mod limits;
 pub mod machine;
+pub mod members;
 pub mod passes;
 pub mod regular;
 

@@ -14,8 +14,10 @@
 //!    from a lower rank to a higher one.
 //! 3. Every node can reach the end of its rule, and every rule matches something.
 //! 4. A counter node repeats one rule: its frame carries how often it has been matched.
+//! 5. A list node reads members with conditions between them: its frame carries what has been read.
 
 use crate::ir::{Expr, ExprId, TokenSet};
+use crate::members::{Conditions, KeyTree};
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +66,91 @@ impl Counter {
     pub const UNBOUNDED: u32 = u32::MAX;
 }
 
+/// The number of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListId(pub u32);
+
+/// A list that is read at a node, then on to `next`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ListUse {
+    /// What is read.
+    pub list: ListId,
+    /// Where to go on.
+    pub next: NodeId,
+    /// Whether the list must have a member, whatever its conditions say.
+    pub nonempty: bool,
+}
+
+/// One way to write a member, after its key if it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MemberValue {
+    /// For an entry with a key: the closing quote and as much of the value as is one terminal with it.
+    pub head: Option<ExprId>,
+    /// What follows. `None` is nothing.
+    pub rule: Option<MachineRuleId>,
+}
+
+/// The others of a list.
+#[derive(Clone, Debug)]
+pub struct ListOthers {
+    /// The terminal of their keys, with the quotes; `None` has no key.
+    pub keys: Option<ExprId>,
+    /// The ways to write their values, by variant.
+    pub variants: Box<[MemberValue]>,
+}
+
+/// A list of members.
+#[derive(Clone, Debug)]
+pub struct List {
+    /// What may come when.
+    pub conditions: Conditions,
+    /// Whether the empty list is one.
+    pub nullable: bool,
+    /// The keys of the entries.
+    pub keys: KeyTree,
+    /// The terminals of the texts of the key tree's nodes, by node.
+    pub key_texts: Box<[ExprId]>,
+    /// The terminal of one quote.
+    pub quote: ExprId,
+    /// The terminal between two members.
+    pub separator: ExprId,
+    /// The ways to write the values of the entries, by entry and variant.
+    pub entries: Box<[Box<[MemberValue]>]>,
+    /// The others.
+    pub others: Box<[ListOthers]>,
+}
+
+impl List {
+    fn values(&self) -> impl Iterator<Item = &MemberValue> {
+        self.entries.iter().flatten().chain(self.others.iter().flat_map(|others| &others.variants))
+    }
+
+    /// The rules that it calls.
+    pub fn calls(&self) -> impl Iterator<Item = MachineRuleId> {
+        self.values().filter_map(|value| value.rule)
+    }
+
+    /// The rules that it calls before anything is read.
+    pub fn left_calls(&self) -> impl Iterator<Item = MachineRuleId> {
+        let others = self.others.iter().filter(|others| others.keys.is_none());
+        let values = self.entries.iter().flatten().chain(others.flat_map(|others| &others.variants));
+        values.filter(|value| value.head.is_none()).filter_map(|value| value.rule)
+    }
+
+    /// Replaces every rule that is named here.
+    pub fn retarget(&mut self, map: impl Fn(MachineRuleId) -> MachineRuleId) {
+        let others = self.others.iter_mut().flat_map(|others| &mut others.variants);
+        let values = self.entries.iter_mut().flatten().chain(others);
+        values.filter_map(|value| value.rule.as_mut()).for_each(|rule| *rule = map(*rule));
+    }
+
+    fn memory_bytes(&self) -> usize {
+        const A_KEY: usize = 120;
+        let values = self.values().count() * size_of::<MemberValue>();
+        self.conditions.memory_bytes() + self.keys.nodes.len() * A_KEY + values
+    }
+}
+
 /// A position in a rule.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
@@ -73,7 +160,10 @@ pub struct Node {
     pub jumps: Vec<NodeId>,
     /// Set for a counter node, which then has neither edges nor jumps.
     pub counter: Option<Counter>,
-    /// Whether the rule may end here. For a counter node: once its least count is reached.
+    /// Set for a list node, which then has neither edges nor jumps.
+    pub list: Option<ListUse>,
+    /// Whether the rule may end here. For a counter node: once its least count is reached. For a list node: once its
+    /// conditions are met.
     pub accepting: bool,
     /// Whether what can be read from here to the end of the rule is a star: nothing, or any number of things each of
     /// which ends here again. A stack with two such frames on top of each other means the same with one.
@@ -83,8 +173,36 @@ pub struct Node {
 }
 
 impl Node {
-    /// The rules that are called from here.
-    pub fn calls(&self) -> impl Iterator<Item = MachineRuleId> {
+    /// The rules that are called from here, where `lists` are those of the machine.
+    pub fn calls<'m>(&'m self, lists: &'m [List]) -> impl Iterator<Item = MachineRuleId> + 'm {
+        let members = self.list.iter().flat_map(|at| lists[at.list.0 as usize].calls());
+        members.chain(self.own_calls())
+    }
+
+    /// The rules that are called from here before anything is read.
+    pub fn left_calls<'m>(&'m self, lists: &'m [List]) -> impl Iterator<Item = MachineRuleId> + 'm {
+        let members = self.list.iter().flat_map(|at| lists[at.list.0 as usize].left_calls());
+        members.chain(self.own_calls())
+    }
+
+    /// Where the way on leads that reads nothing of a counter or a list.
+    pub fn skip(&self, lists: &[List]) -> Option<NodeId> {
+        let counter = self.counter.filter(|counter| counter.min == 0).map(|counter| counter.next);
+        let is_skipped = |at: &ListUse| !at.nonempty && lists[at.list.0 as usize].nullable;
+        counter.or(self.list.filter(is_skipped).map(|at| at.next))
+    }
+
+    /// Where a counter or a list leads on to.
+    pub fn next(&self) -> Option<NodeId> {
+        self.counter.map(|counter| counter.next).or(self.list.map(|at| at.next))
+    }
+
+    /// Whether nothing can be read from here.
+    pub fn is_end(&self) -> bool {
+        self.edges.is_empty() && self.jumps.is_empty() && self.next().is_none()
+    }
+
+    fn own_calls(&self) -> impl Iterator<Item = MachineRuleId> {
         let counted = self.counter.iter().map(|counter| counter.rule);
         counted.chain(self.edges.iter().filter_map(|edge| match edge.label {
             Label::Call(rule) => Some(rule),
@@ -94,8 +212,7 @@ impl Node {
 
     /// The nodes that one step leads to, whether it consumes something or not.
     pub fn successors(&self) -> impl Iterator<Item = NodeId> {
-        let next = self.counter.map(|counter| counter.next);
-        self.jumps.iter().copied().chain(self.edges.iter().map(|edge| edge.target)).chain(next)
+        self.jumps.iter().copied().chain(self.edges.iter().map(|edge| edge.target)).chain(self.next())
     }
 
     /// Replaces every node that is named here.
@@ -104,6 +221,9 @@ impl Node {
         self.edges.iter_mut().for_each(|edge| edge.target = map(edge.target));
         if let Some(counter) = &mut self.counter {
             counter.next = map(counter.next);
+        }
+        if let Some(list) = &mut self.list {
+            list.next = map(list.next);
         }
     }
 }
@@ -126,6 +246,8 @@ pub struct Machine {
     pub exprs: Vec<Expr>,
     /// The sets of the token edges.
     pub token_sets: Vec<TokenSet>,
+    /// The lists.
+    pub lists: Vec<List>,
     /// The nodes of all rules.
     pub nodes: Vec<Node>,
     /// The rules.
@@ -144,13 +266,23 @@ impl Machine {
         &self.nodes[id.0 as usize]
     }
 
+    /// The list `id`.
+    pub fn list(&self, id: ListId) -> &List {
+        &self.lists[id.0 as usize]
+    }
+
     /// The memory that it takes.
     pub fn memory_bytes(&self) -> usize {
+        let lists = self.lists.iter().map(List::memory_bytes).sum::<usize>();
         let node = |node: &Node| size_of::<Node>() + size_of_val(&*node.edges) + size_of_val(&*node.jumps);
         let rule = |rule: &MachineRule| size_of::<MachineRule>() + rule.name.len();
         let sets = self.token_sets.iter().map(|set| size_of_val(&*set.ids)).sum::<usize>();
         let exprs = self.exprs.iter().map(Expr::memory_bytes).sum::<usize>();
-        self.nodes.iter().map(node).sum::<usize>() + self.rules.iter().map(rule).sum::<usize>() + exprs + sets
+        self.nodes.iter().map(node).sum::<usize>()
+            + self.rules.iter().map(rule).sum::<usize>()
+            + exprs
+            + sets
+            + lists
     }
 
     /// The rule `id`.

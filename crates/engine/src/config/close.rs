@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
-use tokenstile_grammar::machine::{Counter, Label, MachineRuleId, NodeId};
+use tokenstile_grammar::machine::{Counter, Label, ListUse, MachineRuleId, NodeId};
 
+use super::lists::Move;
 use super::sets::{Holes, Items, SetDraft, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
@@ -105,7 +106,7 @@ impl<'g> Closer<'g> {
         let several = stack.len() > 1;
         while let Some((id, count)) = stack.pop() {
             let node = machine.node(id);
-            let leads_on = several || !node.jumps.is_empty() || node.counter.is_some();
+            let leads_on = several || !node.jumps.is_empty() || node.next().is_some();
             if leads_on && !seen.insert((id, count)) {
                 continue;
             }
@@ -116,6 +117,16 @@ impl<'g> Closer<'g> {
                 }
                 if count >= counter.min {
                     stack.push((counter.next, 0));
+                }
+                continue;
+            }
+            if let Some(list) = &node.list {
+                let moves = generation.list_moves(list.list, count);
+                if moves.ends && !(list.nonempty && count == 0) {
+                    stack.push((list.next, 0));
+                }
+                for step in &moves.all {
+                    self.read(id, step, rest);
                 }
                 continue;
             }
@@ -133,6 +144,21 @@ impl<'g> Closer<'g> {
         }
     }
 
+    /// A move in the list of a node.
+    fn read(&mut self, node: NodeId, step: &Move, rest: SetId) {
+        let generation = self.generation;
+        let returns = generation.sets().push(Symbol::frame(node, step.place), rest);
+        match (step.terminal, step.rule) {
+            (Some(terminal), rule) => {
+                let start = rule.map(|rule| generation.machine().rule(rule).start);
+                let returns = start.map_or(returns, |start| generation.push_frame(start, returns));
+                self.items.push((Symbol::terminal(terminal), returns));
+            }
+            (None, Some(rule)) => self.call(rule, returns),
+            (None, None) => {}
+        }
+    }
+
     fn call(&mut self, rule: MachineRuleId, returns: SetId) {
         let rank = self.generation.machine().rule(rule).rank;
         self.calls.entry((rank, rule)).or_default().push(returns);
@@ -146,17 +172,20 @@ fn next_count(counter: &Counter, count: u32) -> u32 {
 }
 
 impl Generation {
-    /// Whether a rule may end at a node with this count.
+    /// Whether a rule may end at a node with this count, or at this place of its list.
     pub(super) fn may_end(&self, node: NodeId, count: u32) -> bool {
         let node = self.machine().node(node);
-        node.accepting && node.counter.is_none_or(|counter| count >= counter.min)
+        let list_ends =
+            |list: &ListUse| !(list.nonempty && count == 0) && self.list_moves(list.list, count).ends;
+        node.accepting
+            && node.counter.is_none_or(|counter| count >= counter.min)
+            && node.list.as_ref().is_none_or(list_ends)
     }
 
     /// The stack with a frame that goes on at `node`; without it if nothing is left to do there.
     fn push_frame(&self, node: NodeId, rest: SetId) -> SetId {
         let target = self.machine().node(node);
-        let is_end = target.edges.is_empty() && target.jumps.is_empty() && target.counter.is_none();
-        if is_end && target.temperature.is_none() {
+        if target.is_end() && target.temperature.is_none() {
             return rest;
         }
         let frame = Symbol::frame(node, 0);

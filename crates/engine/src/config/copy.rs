@@ -14,6 +14,9 @@ impl Carrier<'_> {
                 SymbolKind::Terminal(state) => {
                     Symbol::terminal(to.terminals().carry(from.terminals(), state, &mut self.terminals))
                 }
+                SymbolKind::Frame(node, place) if from.machine().node(node).list.is_some() => {
+                    Symbol::frame(node, to.lists().carry(from.lists(), place))
+                }
                 _ => symbol,
             };
             items.push((symbol, self.sets[&rest]));

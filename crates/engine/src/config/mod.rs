@@ -11,15 +11,18 @@
 //! - [`close`]: what follows from ending a terminal without reading anything: pops, jumps and calls.
 //! - [`step`]: reading a byte or a token.
 //! - [`truncate`]: the top of a configuration, for masks.
+//! - [`lists`]: places in lists of members.
 //! - [`copy`]: the same configuration in another generation.
 
 mod close;
 mod copy;
+mod lists;
 mod sets;
 mod step;
 mod symbol;
 mod truncate;
 
+pub(crate) use lists::Lists;
 pub(crate) use sets::{Holes, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;
 pub(crate) use truncate::Top;

@@ -11,7 +11,7 @@ pub(crate) struct Symbol(u64);
 /// A symbol, unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SymbolKind {
-    /// A position to go on from, with the count of a counter node.
+    /// A position to go on from, with the count of a counter node or the place of a list node.
     Frame(NodeId, u32),
     /// A state of a terminal that is being read.
     Terminal(TerminalId),

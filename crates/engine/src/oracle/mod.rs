@@ -4,12 +4,13 @@
 //! what is forced) in the most direct way known for any context-free grammar: Earley's algorithm, byte by byte,
 //! straight on the intermediate form. It has no cache, no interned state and no clever pass, and it shares nothing
 //! with the engine but the grammar, the lowering of tags and options, and the determinisation that gives
-//! intersections and complements an automaton. When the two disagree, the oracle is the one to believe.
+//! intersections, complements and the texts of JSON an automaton. When the two disagree, the oracle is the one to believe.
 //!
 //! Its one duty in the product is [`OracleState::captures`]: spans of rules need the tree that the engine never
 //! builds, and Earley's sets are that tree in polynomial space.
 //!
-//! Reading order: `node` says what one step of one expression is, `chart` drives the steps, `captures` reads
+//! Reading order: `node` says what one step of one expression is (`json_text` and `list` for two of them), `chart`
+//! drives the steps, `captures` reads
 //! spans out of a finished chart.
 //!
 //! Invariants:
@@ -20,6 +21,8 @@
 
 mod captures;
 mod chart;
+mod json_text;
+mod list;
 mod node;
 #[cfg(test)]
 mod tests;
@@ -48,6 +51,7 @@ impl Oracle {
     pub fn with_budget(grammar: &Grammar, budget: &Budget) -> Result<Self> {
         let lowered = passes::options::lower(grammar.clone(), budget.limits(), budget)?;
         let lowered = passes::dispatch::lower(lowered, budget.limits(), budget)?;
+        passes::json_text::check(&lowered, budget)?;
         let nodes = Nodes::new(&lowered, budget)?;
         let root = nodes.of_rule(lowered.root());
         if !nodes.is_productive(root) {

@@ -8,21 +8,27 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tokenstile_grammar::ir::TokenSet;
-use tokenstile_grammar::regular::{CharSet, Dfa, determinize};
-use tokenstile_grammar::{Budget, Expr, ExprId, Grammar, Result, RuleId};
+use tokenstile_grammar::ir::members::Layout;
+use tokenstile_grammar::members::capacity;
+use tokenstile_grammar::passes::lists;
+use tokenstile_grammar::regular::{CharSet, Dfa, Nfa, determinize};
+use tokenstile_grammar::{Budget, Error, ErrorKind, Expr, ExprId, Grammar, Result, RuleId};
+
+use super::json_text::JsonText;
+use super::list::ListNode;
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeId(u32);
 
 impl NodeId {
-    fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 /// A position inside a node.
-pub(super) type At = u32;
+pub(super) type At = u64;
 
 /// The position where every node starts.
 pub(super) const START: At = 0;
@@ -40,6 +46,8 @@ enum Node {
     Class(CharSet),
     /// A regular language; the position is the state.
     Dfa(Arc<Dfa>),
+    /// The spellings of a regular language in JSON; the position is its own.
+    JsonText(JsonText),
     /// A token; the position is 1 at the end.
     Token(TokenSet),
     /// The parts one after the other; the position counts those that are done.
@@ -48,6 +56,8 @@ enum Node {
     Alt(Box<[NodeId]>),
     /// A counted repeat; the position counts the rounds, and stands still at `min` where there is no `max`.
     Repeat { body: NodeId, min: u32, max: Option<u32> },
+    /// A list of members; the position is a number of its own.
+    Members(Box<ListNode>),
     /// A rule with this body, and the name under which its spans are captured; the position is 1 at the end.
     Rule { body: NodeId, capture: Option<Arc<str>> },
 }
@@ -67,17 +77,26 @@ impl Nodes {
         let expr_count = grammar.exprs().len() as u32;
         let callable = callable(grammar);
         let mut all = Vec::with_capacity(grammar.exprs().len() + grammar.rules().len());
+        let mut keys = Keys::new(grammar);
         for (id, expr) in grammar.exprs() {
             budget.tick()?;
-            all.push(if callable[id.index()] { expr_node(grammar, id, expr, budget)? } else { Node::Never });
+            all.push(match expr {
+                _ if !callable[id.index()] => Node::Never,
+                Expr::Members { layout, parts } => {
+                    Node::Members(Box::new(keys.list_node(grammar, layout, parts, budget)?))
+                }
+                _ => expr_node(grammar, id, expr, budget)?,
+            });
         }
         for (_, rule) in grammar.rules() {
             let capture = rule.options.capture.as_deref().map(Arc::from);
             all.push(Node::Rule { body: child(grammar, rule.body), capture });
         }
+        all.append(&mut keys.nodes);
         let mut nodes = Nodes { all, productive: Vec::new(), nullable: Vec::new(), expr_count };
-        nodes.productive = nodes.least_fixpoint(generates_given, budget)?;
-        nodes.nullable = nodes.least_fixpoint(nullable_given, budget)?;
+        nodes.productive = nodes.find_productive(budget)?;
+        nodes.nullable = nodes.least_fixpoint(|_, node, known| nullable_given(node, known), budget)?;
+        nodes.check_lists()?;
         Ok(nodes)
     }
 
@@ -115,10 +134,12 @@ impl Nodes {
             Node::Never => false,
             Node::Bytes(bytes) => at as usize == bytes.len(),
             Node::Class(_) => at == CLASS_END,
-            Node::Dfa(dfa) => dfa.is_accepting(at),
+            Node::Dfa(dfa) => dfa.is_accepting(at as u32),
+            Node::JsonText(text) => text.is_end(at),
             Node::Seq(items) => at as usize == items.len(),
+            Node::Members(list) => list.is_end(at),
             // A round that may be empty can be made up for free, so then no count is too low.
-            &Node::Repeat { body, min, .. } => at >= min || self.is_nullable(body),
+            &Node::Repeat { body, min, .. } => at >= At::from(min) || self.is_nullable(body),
             Node::Token(_) | Node::Alt(_) | Node::Rule { .. } => at == 1,
         }
     }
@@ -128,7 +149,8 @@ impl Nodes {
         match &self.all[node.index()] {
             Node::Bytes(bytes) => (bytes.get(at as usize) == Some(&byte)).then_some(at + 1),
             Node::Class(set) if at != CLASS_END => class_after(set, at, byte),
-            Node::Dfa(dfa) => dfa.next(at, byte),
+            Node::Dfa(dfa) => dfa.next(at as u32, byte).map(At::from),
+            Node::JsonText(text) => text.after_byte(at, byte),
             _ => None,
         }
     }
@@ -149,35 +171,83 @@ impl Nodes {
     }
 
     /// The productive nodes that can be called from `at`, each with the position after it has ended.
-    pub(super) fn calls(&self, node: NodeId, at: At) -> impl Iterator<Item = (NodeId, At)> {
+    pub(super) fn calls(&self, node: NodeId, at: At) -> Vec<(NodeId, At)> {
         let (callees, after): (&[NodeId], At) = match &self.all[node.index()] {
             Node::Seq(items) => (items.get(at as usize).map_or(&[], std::slice::from_ref), at + 1),
             Node::Alt(items) if at == START => (items, 1),
             Node::Rule { body, .. } if at == START => (std::slice::from_ref(body), 1),
-            Node::Repeat { body, min, max: None } => (std::slice::from_ref(body), (at + 1).min(*min)),
-            Node::Repeat { body, max: Some(max), .. } if at < *max => (std::slice::from_ref(body), at + 1),
+            Node::Repeat { body, min, max: None } => {
+                (std::slice::from_ref(body), (at + 1).min(At::from(*min)))
+            }
+            Node::Repeat { body, max: Some(max), .. } if at < At::from(*max) => {
+                (std::slice::from_ref(body), at + 1)
+            }
+            Node::Members(list) => return list.calls(at),
             _ => (&[], START),
         };
-        callees.iter().filter(|&&callee| self.is_productive(callee)).map(move |&callee| (callee, after))
+        let productive = callees.iter().filter(|&&callee| self.is_productive(callee));
+        productive.map(|&callee| (callee, after)).collect()
     }
 
     /// The calls whose end leads to `at`: the callee and the position before it. The converse of [`Nodes::calls`].
     pub(super) fn calls_into(&self, node: NodeId, at: At) -> Vec<(NodeId, At)> {
         let positions = match &self.all[node.index()] {
             // Without a maximum the position may have stood still.
-            Node::Repeat { max: None, .. } => at.saturating_sub(1)..=at,
-            Node::Seq(_) | Node::Alt(_) | Node::Rule { .. } | Node::Repeat { .. } if at > START => {
-                at - 1..=at - 1
-            }
+            Node::Repeat { max: None, .. } => at.saturating_sub(1)..at + 1,
+            Node::Seq(_) | Node::Alt(_) | Node::Rule { .. } | Node::Repeat { .. } if at > START => at - 1..at,
+            Node::Members(list) => list.positions(),
             _ => return Vec::new(),
         };
-        let calls =
-            positions.flat_map(|from| self.calls(node, from).map(move |(callee, to)| (callee, from, to)));
+        let calls = positions
+            .flat_map(|from| self.calls(node, from).into_iter().map(move |(callee, to)| (callee, from, to)));
         calls.filter(|&(_, _, to)| to == at).map(|(callee, from, _)| (callee, from)).collect()
     }
 
+    /// Which nodes generate something. Lists are settled when nothing else is left to find, again and again until
+    /// none is added, and then once more, so that their conditions know all that can be.
+    fn find_productive(&mut self, budget: &Budget) -> Result<Vec<bool>> {
+        let lists: Vec<usize> =
+            (0..self.all.len()).filter(|&at| matches!(self.all[at], Node::Members(_))).collect();
+        let mut known_lists = vec![false; self.all.len()];
+        loop {
+            let given = |at: usize, node: &Node, known: &[bool]| match node {
+                Node::Members(_) => known_lists[at],
+                _ => generates_given(node, known),
+            };
+            let productive = self.least_fixpoint(given, budget)?;
+            let mut is_changed = false;
+            for &at in &lists {
+                let Node::Members(list) = &mut self.all[at] else { continue };
+                let satisfiable = list.settle(&productive, budget)?;
+                is_changed |= satisfiable && !std::mem::replace(&mut known_lists[at], true);
+            }
+            if !is_changed {
+                return Ok(productive);
+            }
+        }
+    }
+
+    /// Fails where a list has no separator, or one or a member that may be empty.
+    fn check_lists(&self) -> Result<()> {
+        for node in &self.all {
+            let Node::Members(list) = node else { continue };
+            if !list.separates(&self.productive) {
+                let message = "the separator of a list of members matches nothing";
+                return Err(Error::new(ErrorKind::Invalid, message));
+            }
+            if list.may_be_empty(&self.nullable) {
+                return Err(Error::unsupported("a list has a separator or a member that may be empty"));
+            }
+        }
+        Ok(())
+    }
+
     /// The least set of nodes that holds each node which `given` says follows from those in it.
-    fn least_fixpoint(&self, given: fn(&Node, &[bool]) -> bool, budget: &Budget) -> Result<Vec<bool>> {
+    fn least_fixpoint(
+        &self,
+        given: impl Fn(usize, &Node, &[bool]) -> bool,
+        budget: &Budget,
+    ) -> Result<Vec<bool>> {
         let mut parents: FxHashMap<NodeId, Vec<usize>> = FxHashMap::default();
         for (at, node) in self.all.iter().enumerate() {
             for &child in children(node) {
@@ -188,7 +258,7 @@ impl Nodes {
         let mut agenda: Vec<usize> = (0..self.all.len()).collect();
         while let Some(at) = agenda.pop() {
             budget.tick()?;
-            if !known[at] && given(&self.all[at], &known) {
+            if !known[at] && given(at, &self.all[at], &known) {
                 known[at] = true;
                 agenda.extend(parents.get(&NodeId(at as u32)).into_iter().flatten());
             }
@@ -204,11 +274,14 @@ fn generates_given(node: &Node, known: &[bool]) -> bool {
         Node::Bytes(_) => true,
         Node::Class(set) => !set.ranges().is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty(),
+        Node::JsonText(text) => !text.is_empty(),
         Node::Token(set) => set.negated || !set.ids.is_empty(),
         Node::Seq(items) => items.iter().all(|item| known[item.index()]),
         Node::Alt(items) => items.iter().any(|item| known[item.index()]),
         Node::Repeat { body, min, .. } => *min == 0 || known[body.index()],
         Node::Rule { body, .. } => known[body.index()],
+        // The caller knows.
+        Node::Members(_) => false,
     }
 }
 
@@ -218,6 +291,8 @@ fn nullable_given(node: &Node, known: &[bool]) -> bool {
         Node::Never | Node::Class(_) | Node::Token(_) => false,
         Node::Bytes(bytes) => bytes.is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty() && dfa.is_accepting(Dfa::START),
+        Node::Members(list) => list.is_end(START),
+        Node::JsonText(text) => text.is_nullable(),
         Node::Seq(_) | Node::Alt(_) | Node::Repeat { .. } | Node::Rule { .. } => generates_given(node, known),
     }
 }
@@ -226,7 +301,14 @@ fn children(node: &Node) -> &[NodeId] {
     match node {
         Node::Seq(items) | Node::Alt(items) => items,
         Node::Repeat { body, .. } | Node::Rule { body, .. } => std::slice::from_ref(body),
-        Node::Never | Node::Bytes(_) | Node::Class(_) | Node::Dfa(_) | Node::Token(_) => &[],
+        // Lists are looked at apart from the rest.
+        Node::Never
+        | Node::Bytes(_)
+        | Node::Class(_)
+        | Node::Dfa(_)
+        | Node::JsonText(_)
+        | Node::Token(_)
+        | Node::Members(_) => &[],
     }
 }
 
@@ -238,8 +320,8 @@ fn child(grammar: &Grammar, expr: ExprId) -> NodeId {
     }
 }
 
-/// Which expressions a node may call, as against those that only stand in a conjunction or a complement and are part
-/// of its automaton.
+/// Which expressions a node may call, as against those that only stand in a conjunction, a complement or a JSON text and
+/// are part of its automaton.
 fn callable(grammar: &Grammar) -> Vec<bool> {
     let mut callable = vec![false; grammar.exprs().len()];
     let mut mark = |items: &[ExprId]| items.iter().for_each(|item| callable[item.index()] = true);
@@ -247,6 +329,11 @@ fn callable(grammar: &Grammar) -> Vec<bool> {
         match expr {
             Expr::Seq(items) | Expr::Alt(items) => mark(items),
             Expr::Repeat { body, .. } => mark(&[*body]),
+            // The keys of others are texts, not what is written.
+            Expr::Members { layout, parts } => {
+                let values = layout.variants().map(|variant| variant.value).chain([layout.separator]);
+                values.filter_map(|part| parts.get(part as usize)).for_each(|&part| mark(&[part]));
+            }
             _ => {}
         }
     }
@@ -265,10 +352,87 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         &Expr::Repeat { body, min, max } => Node::Repeat { body: child(grammar, body), min, max },
         Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
         Expr::Automaton(automaton) => Node::Dfa(Arc::clone(&automaton.dfa)),
+        Expr::JsonText(text) => Node::JsonText(JsonText::new(grammar, *text, budget)?),
         Expr::Token(set) => Node::Token(set.clone()),
-        // Mentions of a rule go to the rule's own node, and the tags were lowered: nobody calls these.
-        Expr::Never | Expr::Rule(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => Node::Never,
+        // Mentions of a rule go to the rule's own node, lists are made elsewhere, and the tags were lowered: nobody
+        // calls these.
+        Expr::Never
+        | Expr::Rule(_)
+        | Expr::Members { .. }
+        | Expr::TagDispatch(_)
+        | Expr::TokenTagDispatch(_) => Node::Never,
     })
+}
+
+/// The language of one text.
+fn text_alone(text: &str, budget: &Budget) -> Result<Dfa> {
+    let mut nfa = Nfa::new(budget);
+    let (start, end) = (nfa.add_state()?, nfa.add_state()?);
+    nfa.add_literal(start, text.as_bytes(), end)?;
+    nfa.determinize(start, end)
+}
+
+/// The nodes of the keys of lists, which come after those of the rules.
+struct Keys {
+    first: u32,
+    nodes: Vec<Node>,
+}
+
+impl Keys {
+    fn new(grammar: &Grammar) -> Self {
+        Keys { first: (grammar.exprs().len() + grammar.rules().len()) as u32, nodes: Vec::new() }
+    }
+
+    fn add(&mut self, node: Node) -> NodeId {
+        self.nodes.push(node);
+        NodeId(self.first + self.nodes.len() as u32 - 1)
+    }
+
+    fn list_node(
+        &mut self,
+        grammar: &Grammar,
+        layout: &Arc<Layout>,
+        parts: &[ExprId],
+        budget: &Budget,
+    ) -> Result<ListNode> {
+        layout.check(parts.len())?;
+        let mut key = |key: &str| self.key(key, budget);
+        let keys = layout.entries.iter().map(|entry| entry.key.as_deref().map(&mut key).transpose());
+        let keys = keys.collect::<Result<_>>()?;
+        let mut other_keys = Vec::new();
+        let mut capacities = Vec::new();
+        if layout.unique && layout.others.iter().any(|others| others.keys.is_some()) {
+            return Err(Error::unsupported("others of which no two have the same key"));
+        }
+        for others in &layout.others {
+            let language = others.keys.map(|keys| lists::language(grammar, parts[keys as usize], budget));
+            let language = language.transpose()?;
+            capacities.push(language.as_ref().map_or(None, |dfa| capacity(dfa, layout.keys())));
+            let key = |language| self.other_key(language, layout, budget);
+            other_keys.push(language.map(key).transpose()?);
+        }
+        let parts = parts.iter().map(|&part| child(grammar, part)).collect();
+        Ok(ListNode::new(Arc::clone(layout), parts, keys, other_keys.into(), capacities.into()))
+    }
+
+    fn key(&mut self, key: &str, budget: &Budget) -> Result<NodeId> {
+        let text = text_alone(key, budget)?;
+        Ok(self.quoted(text))
+    }
+
+    /// The keys of others: all of their language but the keys of the entries.
+    fn other_key(&mut self, mut language: Dfa, layout: &Layout, budget: &Budget) -> Result<NodeId> {
+        for key in layout.keys() {
+            language = language.difference(&text_alone(key, budget)?, budget)?;
+        }
+        Ok(self.quoted(language))
+    }
+
+    fn quoted(&mut self, text: Dfa) -> NodeId {
+        let quote = self.add(Node::Bytes((*b"\"").into()));
+        let text = self.add(Node::JsonText(JsonText::of(text)));
+        self.add(Node::Seq([quote, text, quote].into()))
+    }
 }
 
 /// The position after `byte` in a class of which the bytes in `read` were read.
@@ -294,6 +458,6 @@ fn class_after(set: &CharSet, read: At, byte: u8) -> Option<At> {
         return None;
     }
     let overlaps = |&(first, last): &(char, char)| u32::from(first) <= high && low <= u32::from(last);
-    let next = if open_bits == 0 { CLASS_END } else { read << 8 | u32::from(byte) };
+    let next = if open_bits == 0 { CLASS_END } else { read << 8 | At::from(byte) };
     set.ranges().iter().any(overlaps).then_some(next)
 }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use tokenstile_grammar::regular::Dfa;
 
+use super::json_text::Escape;
 use crate::interner::Interner;
 use crate::mask::TerminalTable;
 
@@ -49,6 +50,16 @@ pub(super) enum Term {
     Dfa {
         dfa: u32,
         state: u32,
+    },
+    /// The JSON spellings of the texts of another term, of whose first code point some bytes are still to come.
+    JsonText {
+        inner: TerminalId,
+        pending: u8,
+    },
+    /// An escape in a JSON text whose next code point `inner` is waiting for.
+    JsonEscape {
+        inner: TerminalId,
+        escape: Escape,
     },
 }
 
@@ -142,9 +153,11 @@ impl Arena {
         self.entries.len()
     }
 
-    /// Whether only one byte can follow, so that a token table is quicker made than found.
+    /// Whether only one byte can follow, or one of two as in a literal that is spelled in JSON, so that a token table is
+    /// quicker made than found.
     pub(crate) fn is_cheap(&self, id: TerminalId) -> bool {
-        matches!(**self.row(id), [(low, high, next)] if low == high && next != id)
+        let row = self.row(id);
+        (1..=2).contains(&row.len()) && row.iter().all(|&(low, high, next)| low == high && next != id)
     }
 
     /// The memory that the terms take, roughly.
@@ -214,7 +227,8 @@ impl Arena {
         let nullable = |id: &TerminalId| self.entry(*id).nullable;
         let counts = |id: &TerminalId| self.entry(*id).counts;
         match term {
-            Term::Never | Term::Literal { .. } | Term::Dispatch(_) => (false, false),
+            Term::Never | Term::Literal { .. } => (false, false),
+            Term::Dispatch(row) => (false, row.iter().any(|(_, _, target)| counts(target))),
             Term::Empty => (true, false),
             Term::Concat(a, b) => (nullable(a) && nullable(b), counts(a) || counts(b)),
             Term::Alt(items) => (items.iter().any(nullable), items.iter().any(counts)),
@@ -223,6 +237,8 @@ impl Arena {
                 (*min == 0 || (nullable(body) && *min != Term::UNBOUNDED), bounded || counts(body))
             }
             Term::Dfa { dfa, state } => (self.automata.get(*dfa).dfa.is_accepting(*state), false),
+            Term::JsonText { inner, pending } => (*pending == 0 && nullable(inner), counts(inner)),
+            Term::JsonEscape { inner, .. } => (false, counts(inner)),
         }
     }
 
@@ -253,7 +269,7 @@ impl Arena {
     }
 
     /// `a` and then `b`, leaning to the right.
-    pub(super) fn concat(&self, a: TerminalId, b: TerminalId) -> TerminalId {
+    pub(crate) fn concat(&self, a: TerminalId, b: TerminalId) -> TerminalId {
         if a == TerminalId::NEVER || b == TerminalId::NEVER {
             return TerminalId::NEVER;
         }
@@ -314,6 +330,7 @@ impl Arena {
         flat.dedup();
         if flat.len() > 1 {
             self.merge_dispatches(&mut flat);
+            self.merge_json_texts(&mut flat);
             self.merge_repeats(&mut flat);
             self.drop_suffixes(&mut flat);
             if depth > 0 {

@@ -46,6 +46,7 @@ impl Arena {
                 self.repeat(child(*body), *min, max.unwrap_or(Term::UNBOUNDED))
             }
             Expr::Automaton(automaton) => self.automaton(&automaton.dfa),
+            Expr::JsonText(text) => self.json_text(child(*text), 0),
             // The passes leave none of the others in a terminal; the empty language is the safe reading.
             _ => TerminalId::NEVER,
         }

@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 
 use super::arena::{Arena, Row, Term, TerminalId};
 
-type Piece = (u8, u8, TerminalId);
+/// A range of bytes, and what is left after any of them.
+pub(super) type Piece = (u8, u8, TerminalId);
 
 impl Arena {
     /// The ways on from `id`.
@@ -38,6 +39,16 @@ impl Arena {
                     for &(low, high, target) in self.automata.get(dfa).dfa.edges(state) {
                         pieces.push((low, high, self.concat(self.automaton_state(dfa, target), rest)));
                     }
+                }
+                &Term::JsonText { inner, pending } => {
+                    let json = self.json_text_pieces(inner, pending);
+                    pieces
+                        .extend(json.into_iter().map(|piece| (piece.0, piece.1, self.concat(piece.2, rest))));
+                }
+                &Term::JsonEscape { inner, escape } => {
+                    let json = self.json_escape_pieces(inner, escape);
+                    pieces
+                        .extend(json.into_iter().map(|piece| (piece.0, piece.1, self.concat(piece.2, rest))));
                 }
             }
         }

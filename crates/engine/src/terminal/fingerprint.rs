@@ -48,6 +48,7 @@ impl Arena {
             &Term::Concat(a, b) => vec![a, b],
             Term::Alt(items) => items.to_vec(),
             &Term::Repeat { body, .. } => vec![body],
+            &Term::JsonText { inner, .. } | &Term::JsonEscape { inner, .. } => vec![inner],
             _ => Vec::new(),
         }
     }
@@ -90,6 +91,15 @@ impl Arena {
                 state.write_u8(7);
                 state.write_u128(self.automaton_fingerprint(*dfa));
                 state.write_u32(*at);
+            }
+            Term::JsonText { inner, pending } => {
+                state.write(&[8, *pending]);
+                state.write_u128(self.known_fingerprint(*inner));
+            }
+            Term::JsonEscape { inner, escape } => {
+                state.write_u8(9);
+                escape.hash(&mut state);
+                state.write_u128(self.known_fingerprint(*inner));
             }
         }
         state.finish128().as_u128()

@@ -18,6 +18,7 @@ mod carry;
 mod convert;
 mod derive;
 mod fingerprint;
+mod json_text;
 mod saturate;
 
 pub(crate) use arena::{Arena, TerminalId};

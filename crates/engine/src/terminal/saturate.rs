@@ -5,6 +5,7 @@
 //! saturated states, and a bounded repeat costs as much as an endless one until its bound comes near.
 
 use super::arena::{Arena, Term, TerminalId};
+use super::derive::Piece;
 
 impl Arena {
     /// The state with the same token table as `id` whose bounds are out of the way.
@@ -26,12 +27,7 @@ impl Arena {
             let waiting = stack.len();
             if entry.counts {
                 let missing = |&child: &TerminalId| self.entry(child).saturated.get().is_none();
-                match &entry.term {
-                    Term::Concat(a, b) => stack.extend([*a, *b].into_iter().filter(|child| missing(child))),
-                    Term::Alt(items) => stack.extend(items.iter().copied().filter(|child| missing(child))),
-                    Term::Repeat { body, .. } => stack.extend(Some(*body).filter(missing)),
-                    _ => {}
-                }
+                stack.extend(self.children(at).into_iter().filter(missing));
             }
             if stack.len() == waiting {
                 let result = if entry.counts { self.rebuild(&entry.term, at) } else { at };
@@ -55,6 +51,14 @@ impl Arena {
                 let min = if out_of_reach(min) { Term::UNBOUNDED } else { min };
                 let max = if out_of_reach(max) { Term::UNBOUNDED } else { max };
                 self.repeat(self.saturated(body), min, max)
+            }
+            Term::Dispatch(row) => {
+                let piece = |&(low, high, target): &Piece| (low, high, self.saturated(target));
+                self.dispatch(self.combine(&row.iter().map(piece).collect::<Vec<_>>()))
+            }
+            &Term::JsonText { inner, pending } => self.json_text(self.saturated(inner), pending),
+            &Term::JsonEscape { inner, escape } => {
+                self.intern(&Term::JsonEscape { inner: self.saturated(inner), escape })
             }
             _ => id,
         }

@@ -4,7 +4,7 @@
 //!
 //! 1. [`case`]: the cases of `testdata/*.toml`. [`tree`]: random grammars. [`vocabulary`]: small vocabularies.
 //! 2. [`walk`]: a walk of the engine beside the oracle that checks everything at every step.
-//! 3. [`data`], [`random`], [`threads`], [`passes`]: the tests.
+//! 3. [`data`], [`random`], [`lists`], [`threads`], [`passes`]: the tests.
 //! 4. [`invariants`]: what always holds. [`real_vocabularies`]: the same at full scale. [`limits`]: inputs that are meant
 //!    to hurt.
 
@@ -13,6 +13,7 @@ mod data;
 mod dice;
 mod invariants;
 mod limits;
+mod lists;
 mod passes;
 mod random;
 mod real_vocabularies;

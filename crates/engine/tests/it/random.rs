@@ -13,11 +13,42 @@ use tokenstile_engine::oracle::Oracle;
 use tokenstile_grammar::frontends::ebnf;
 use tokenstile_grammar::{Budget, Limits};
 
+/// What escapes are made of: all that a letter needs to be written in one, and some of it at once.
+const SPELLING: [&str; 26] = [
+    "u",
+    "0",
+    "1",
+    "2",
+    "3",
+    "4",
+    "5",
+    "6",
+    "7",
+    "8",
+    "9",
+    "b",
+    "e",
+    "f",
+    "\\u",
+    "\\u00",
+    "\\u006",
+    "006",
+    "1a",
+    "\\\"",
+    "u00E9",
+    "a\\u20aC\\",
+    "64\\u00",
+    "\"\\",
+    "\\ud83d",
+    "5C\\",
+];
+
 /// Every byte of the alphabet, and random strings over it, whole code points or not.
 fn vocabulary(seed: u64) -> Vocabulary {
     let mut dice = Dice::new(seed);
     let all: Vec<u8> = LETTERS.iter().collect::<String>().into_bytes();
     let mut tokens: Vec<Vec<u8>> = all.iter().map(|&byte| vec![byte]).collect();
+    tokens.extend(SPELLING.iter().map(|text| text.as_bytes().to_vec()));
     // Short tokens reach few bounds of repeats, long ones cross many rules: both are wanted.
     let longest = 1 + dice.below(5);
     for _ in 0..dice.below(40) {
@@ -129,7 +160,7 @@ fn needs_foreign_bytes(trees: &[Tree]) -> bool {
     trees.iter().any(|tree| match tree {
         Tree::Class(_, negated) => *negated,
         Tree::Seq(items) | Tree::Alt(items) => needs_foreign_bytes(items),
-        Tree::Repeat(body, ..) => needs_foreign_bytes(std::slice::from_ref(body)),
+        Tree::Repeat(body, ..) | Tree::JsonText(body) => needs_foreign_bytes(std::slice::from_ref(body)),
         Tree::And(left, right) | Tree::Without(left, right) => {
             needs_foreign_bytes(std::slice::from_ref(left))
                 || needs_foreign_bytes(std::slice::from_ref(right))
@@ -173,8 +204,22 @@ fn short_texts(tree: &Tree, rules: &[Texts]) -> Texts {
         Tree::Rule(rule) => rules[*rule].clone(),
         Tree::And(left, right) => &short_texts(left, rules) & &short_texts(right, rules),
         Tree::Without(left, right) => &short_texts(left, rules) - &short_texts(right, rules),
+        Tree::JsonText(text) => {
+            short_texts(text, rules).iter().filter_map(|text| short_spelling(text)).collect()
+        }
         Tree::Token(..) => unreachable!("tokens are no text"),
     }
+}
+
+/// The spelling of a text in JSON, if it is short: with the letters of the alphabet there is one way to write each of them.
+fn short_spelling(text: &[usize]) -> Option<Vec<usize>> {
+    let backslash = LETTERS.iter().position(|&letter| letter == '\\').expect("it is in the alphabet");
+    let spell = |&letter: &usize| match LETTERS[letter] {
+        '"' | '\\' => vec![backslash, letter],
+        _ => vec![letter],
+    };
+    let spelled: Vec<usize> = text.iter().flat_map(spell).collect();
+    (spelled.len() <= SHORT).then_some(spelled)
 }
 
 fn joined(before: &Texts, after: &Texts) -> Texts {

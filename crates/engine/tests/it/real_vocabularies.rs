@@ -40,12 +40,36 @@ const AMBIGUOUS: &str =
 const COUNTED: &str =
     "root ::= \"[\" (text \", \"){0,40} text \"]\"\ntext ::= \"\\\"\" [^\"]{0,300} \"\\\"\"";
 
+const SPELLED: &str = "root ::= \"{\" pair (\", \" pair)* \"}\"
+pair ::= \"\\\"\" JsonText(\"name\" | \"n\\u00famero\" | \"a\\\"b\") \"\\\": \" (text | short | word)
+text ::= \"\\\"\" JsonText([^]*) \"\\\"\"\nshort ::= \"<\" JsonText([^]{3,150}) \">\"
+word ::= \"'\" JsonText(Regex(\"[\\\\p{L}\\\\n]+\") & ~\"if\") \"'\"";
+
 /// Where each walk starts, so that few steps see many kinds of places.
-const STARTS: [(&str, &[&str]); 4] = [
+const STARTS: [(&str, &[&str]); 5] = [
     ("", &["", "{", "{\"a", "{\"a\": ", "[1", "[-1.5e", "[\"x\\", "[[true, {\"k\": \"", "[1, "]),
     (SPACED, &["", "x", "x1 ", "x =", "x = (", "x = (y + 2) ", "x = 1; "]),
     (AMBIGUOUS, &["", "a", "Ab ", "(a b", "12", "(ab)cd"]),
     (COUNTED, &["[\"", "[\"abc", "[\"\u{65e5}"]),
+    (
+        SPELLED,
+        &[
+            "{\"",
+            "{\"n",
+            "{\"\\u00",
+            "{\"a\\",
+            "{\"name\": \"",
+            "{\"name\": \"x\\",
+            "{\"name\": \"\\u",
+            "{\"name\": \"\\ud83d\\u",
+            "{\"name\": <ab",
+            "{\"name\": <\\u1",
+            "{\"name\": 'i",
+            "{\"name\": 'if",
+            "{\"name\": '\\u0",
+            "{\"name\": \"\", \"",
+        ],
+    ),
 ];
 
 /// The same, up to some characters before the bound of 300.

@@ -205,9 +205,13 @@ impl Builder {
         }
     }
 
-    /// A list of members; `parts` are the expressions that `layout` names.
+    /// A list of members; `parts` are the expressions that `layout` names. Variants and others that can match nothing
+    /// are left out, and so are parts that are not used.
     pub fn members(&mut self, layout: Layout, parts: impl Into<Box<[ExprId]>>) -> ExprId {
-        self.intern(Expr::Members { layout: Arc::new(layout), parts: parts.into() })
+        let parts = parts.into();
+        let is_never = |part: u32| parts.get(part as usize).is_some_and(|&id| *self.expr(id) == Expr::Never);
+        let (layout, parts) = layout.prune(&parts, is_never);
+        self.intern(Expr::Members { layout: Arc::new(layout), parts })
     }
 
     /// The language of a rule.

@@ -9,6 +9,9 @@
 //!
 //! The expressions that a list is made of are its *parts*, kept apart from the rest so that passes see them as children.
 
+use super::expr::ExprId;
+use crate::error::{Error, ErrorKind, Result};
+
 /// A part of the list, by its place among the parts.
 pub type Part = u32;
 
@@ -85,6 +88,80 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Fails unless all numbers in it name something, with `parts` parts, and no key is listed twice.
+    pub fn check(&self, parts: usize) -> Result<()> {
+        let wrong = |what: &str| Err(Error::new(ErrorKind::Invalid, format!("a list of members {what}")));
+        let keys = self.others.iter().filter_map(|others| others.keys);
+        let mut used = self.variants().map(|variant| variant.value).chain(keys).chain([self.separator]);
+        if !used.all(|part| (part as usize) < parts) {
+            return wrong("names a part that it does not have");
+        }
+        let mut counters = self.variants().flat_map(|variant| &variant.counters);
+        if !counters.all(|&counter| (counter as usize) < self.counters.len()) {
+            return wrong("names a counter that it does not have");
+        }
+        if !self.variants().all(|variant| variant.counters.is_sorted_by(|a, b| a < b)) {
+            return wrong("has a variant whose counters are not sorted, each once");
+        }
+        let entries = self.entries.len();
+        if !self.implies.iter().all(|&(a, b)| (a as usize) < entries && (b as usize) < entries) {
+            return wrong("has an implication of an entry that it does not have");
+        }
+        let mut seen = hashbrown::HashSet::new();
+        let twice =
+            self.entries.iter().filter_map(|entry| entry.key.as_deref()).find(|key| !seen.insert(*key));
+        twice.map_or(Ok(()), |key| wrong(&format!("has two entries with the key {key:?}")))
+    }
+
+    /// The layout without variants and others that are made of parts for which `is_never` says that they match
+    /// nothing, and the parts that are left, in the order in which they are used.
+    pub(super) fn prune(
+        mut self,
+        parts: &[ExprId],
+        is_never: impl Fn(Part) -> bool,
+    ) -> (Layout, Box<[ExprId]>) {
+        let keep = |variants: &mut Box<[Variant]>| {
+            let all = std::mem::take(variants).into_vec();
+            *variants = all.into_iter().filter(|variant| !is_never(variant.value)).collect();
+        };
+        self.entries.iter_mut().for_each(|entry| keep(&mut entry.variants));
+        self.others.iter_mut().for_each(|others| keep(&mut others.variants));
+        let others = self.others.into_vec();
+        let has_members =
+            |others: &Others| !others.keys.is_some_and(&is_never) && !others.variants.is_empty();
+        self.others = others.into_iter().filter(has_members).collect();
+        self.renumber(parts)
+    }
+
+    /// The layout with the parts that it uses alone.
+    fn renumber(mut self, parts: &[ExprId]) -> (Layout, Box<[ExprId]>) {
+        let mut numbers: hashbrown::HashMap<Part, Part> = hashbrown::HashMap::new();
+        let mut kept = Vec::new();
+        let mut renumber = |part: &mut Part| {
+            *part = *numbers.entry(*part).or_insert_with(|| match parts.get(*part as usize) {
+                Some(&expr) => {
+                    kept.push(expr);
+                    kept.len() as u32 - 1
+                }
+                // Refused by the check, with any layout that names it.
+                None => Part::MAX,
+            });
+        };
+        renumber(&mut self.separator);
+        let others = self.others.iter_mut().flat_map(|others| {
+            let values = others.variants.iter_mut().map(|variant| &mut variant.value);
+            others.keys.iter_mut().chain(values)
+        });
+        let entries = self.entries.iter_mut().flat_map(|entry| &mut entry.variants);
+        entries.map(|variant| &mut variant.value).chain(others).for_each(&mut renumber);
+        (self, kept.into())
+    }
+
+    /// The keys of the entries.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(|entry| entry.key.as_deref())
+    }
+
     /// All variants: those of the entries, then those of the others.
     pub fn variants(&self) -> impl Iterator<Item = &Variant> {
         let entries = self.entries.iter().flat_map(|entry| &entry.variants);

@@ -15,6 +15,7 @@ use hashbrown::HashSet;
 
 use super::expr::{Expr, ExprId, TagDispatch, TokenSet, TokenTagDispatch};
 use super::grammar::{Grammar, RuleOptions};
+use super::members;
 use crate::frontends::ebnf::is_free_name;
 use crate::regular::CharSet;
 
@@ -60,6 +61,8 @@ fn children(expr: &Expr) -> (&[ExprId], Binding) {
         Expr::Seq(items) => (items, Binding::Complement),
         Expr::Not(item) => (std::slice::from_ref(item), Binding::Quantified),
         Expr::Repeat { body, .. } => (std::slice::from_ref(body), Binding::Atom),
+        Expr::Members { parts, .. } => (parts, Binding::Atom),
+        Expr::JsonText(text) => (std::slice::from_ref(text), Binding::Alternatives),
         _ => (&[], Binding::Atom),
     }
 }
@@ -153,6 +156,50 @@ fn token_tag_dispatch(dispatch: &TokenTagDispatch, names: &[String]) -> String {
 fn dispatch_call(name: &str, tags: impl Iterator<Item = String>, repeats: bool, excludes: &str) -> String {
     let options = [format!("loop_after_dispatch={repeats}"), format!("excludes=({excludes})")];
     format!("{name}({})", joined(tags.chain(options)))
+}
+
+/// A list; `parts` has the texts of its parts.
+fn members(layout: &members::Layout, parts: &[String]) -> String {
+    let variant = |variant: &members::Variant| match &*variant.counters {
+        [] => parts[variant.value as usize].clone(),
+        counters => format!("({}, {})", parts[variant.value as usize], joined(counters)),
+    };
+    let tuple = |first: Vec<String>, variants: &[members::Variant]| {
+        let items: Vec<String> = first.into_iter().chain(variants.iter().map(variant)).collect();
+        format!("({})", joined(items))
+    };
+    let entry = |entry: &members::Entry| {
+        let key = entry.key.as_deref().map(quoted);
+        tuple(key.into_iter().chain([entry.required.to_string()]).collect(), &entry.variants)
+    };
+    let others = |others: &members::Others| {
+        let keys = others.keys.map_or("false".to_owned(), |keys| parts[keys as usize].clone());
+        tuple(vec![keys], &others.variants)
+    };
+    let counter = |count: &members::Count| match count.max {
+        Some(max) => format!("({}, {max})", count.min),
+        None => format!("({},)", count.min),
+    };
+    let order = match layout.order {
+        members::Order::Sequence => "sequence",
+        members::Order::Declared => "declared",
+        members::Order::Any => "any",
+    };
+    let mut all: Vec<String> = layout.entries.iter().map(entry).collect();
+    all.push(format!("order={}", quoted(order)));
+    all.push(format!("separator={}", parts[layout.separator as usize]));
+    let lists = [
+        ("others", layout.others.iter().map(others).collect::<Vec<_>>()),
+        ("counters", layout.counters.iter().map(counter).collect()),
+        ("implies", layout.implies.iter().map(|(first, second)| format!("({first}, {second})")).collect()),
+    ];
+    for (name, items) in lists.into_iter().filter(|(_, items)| !items.is_empty()) {
+        all.push(format!("{name}=({},)", joined(items)));
+    }
+    if layout.unique {
+        all.push("unique=true".to_owned());
+    }
+    format!("Members({})", joined(all))
 }
 
 fn options(options: &RuleOptions) -> String {
@@ -272,9 +319,10 @@ fn measure(grammar: &Grammar, uses: &[u32], shares: bool) -> (Vec<bool>, u64) {
         let mut height = 0;
         for child in children {
             let at = child.index();
-            let grouped = binding(grammar.expr(*child)) < place;
+            let grouped = matches!(expr, Expr::JsonText(_)) || binding(grammar.expr(*child)) < place;
             let nested = heights[at] + u32::from(grouped);
-            if nested > DEEPEST {
+            let is_part = matches!(expr, Expr::Members { .. }) && !is_plain_part(grammar.expr(*child));
+            if nested > DEEPEST || is_part {
                 is_helper[at] = true;
             }
             if is_helper[at] {
@@ -290,6 +338,15 @@ fn measure(grammar: &Grammar, uses: &[u32], shares: bool) -> (Vec<bool>, u64) {
     }
     let bodies = grammar.rules().map(|(_, rule)| sizes[rule.body.index()]);
     (is_helper, bodies.fold(0, u64::saturating_add))
+}
+
+/// Whether a part of a list needs no rule of its own: a string, or the name of a rule.
+fn is_plain_part(expr: &Expr) -> bool {
+    match expr {
+        Expr::Bytes(bytes) => std::str::from_utf8(bytes).is_ok(),
+        Expr::Empty | Expr::Rule(_) => true,
+        _ => false,
+    }
 }
 
 /// What is still to be printed.
@@ -331,6 +388,19 @@ impl Grammar {
                 Expr::Repeat { body, min, max } => {
                     stack.push(Piece::Text(quantifier(*min, *max)));
                     stack.push(Piece::Expr(*body, Binding::Atom));
+                }
+                Expr::Members { layout: list, parts } => {
+                    let name = |part: &ExprId| match &layout.helpers[part.index()] {
+                        Some(name) => name.clone(),
+                        None => leaf_text(self.expr(*part), &layout.rules),
+                    };
+                    let parts: Vec<String> = parts.iter().map(name).collect();
+                    out.write_str(&members(list, &parts))?;
+                }
+                Expr::JsonText(text) => {
+                    out.write_str("JsonText(")?;
+                    stack.push(Piece::Text(")".to_owned()));
+                    stack.push(Piece::Expr(*text, Binding::Alternatives));
                 }
                 leaf => out.write_str(&leaf_text(leaf, &layout.rules))?,
             }

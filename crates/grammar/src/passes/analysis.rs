@@ -1,37 +1,61 @@
 //! Facts about expressions that several passes need: which match something, which match the empty string, which
 //! rules call each other in a circle.
 //!
-//! All of them run in time linear in the grammar, without recursion.
+//! All of them run in time linear in the grammar, without recursion. Only lists of members are looked at more than once,
+//! whenever nothing else is left to do.
 
+use super::lists::conditions;
+use crate::error::Result;
 use crate::ir::{Expr, ExprId, Grammar, RuleId};
+use crate::limits::Budget;
 
 /// Which expressions can match something at all, by expression.
-pub fn productive(grammar: &Grammar) -> Vec<bool> {
-    least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never))
+pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
+    let list = |id: ExprId, live: &[bool]| match grammar.expr(id) {
+        Expr::Members { layout, parts } => {
+            let is_live = |part: ExprId| live[part.index()];
+            Ok(conditions(grammar, layout, parts, &is_live, budget)?.is_satisfiable())
+        }
+        _ => Ok(false),
+    };
+    least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never), list)
 }
 
-/// Which expressions can match the empty string, by expression.
-pub fn nullable(grammar: &Grammar) -> Vec<bool> {
-    least_fixpoint(grammar, |expr| match expr {
+/// Which expressions can match the empty string, by expression, where `list` tells it of lists.
+pub fn nullable(grammar: &Grammar, list: impl Fn(ExprId) -> bool) -> Result<Vec<bool>> {
+    let leaf = |expr: &Expr| match expr {
         Expr::Empty | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => true,
         Expr::Automaton(automaton) => automaton.dfa.is_accepting(crate::regular::Dfa::START),
         _ => false,
-    })
+    };
+    least_fixpoint(grammar, leaf, |id, _| Ok(list(id)))
 }
 
 /// The least set of expressions that holds the leaves for which `leaf` says so, sequences and conjunctions of
-/// members, alternatives with a member, repeats of members or of nothing, and rules whose body is a member.
-fn least_fixpoint(grammar: &Grammar, leaf: impl Fn(&Expr) -> bool) -> Vec<bool> {
+/// members, alternatives with a member, repeats of members or of nothing, JSON texts of a member, rules whose body is
+/// a member, and the lists for which `list` says so, given the members so far.
+fn least_fixpoint(
+    grammar: &Grammar,
+    leaf: impl Fn(&Expr) -> bool,
+    list: impl Fn(ExprId, &[bool]) -> Result<bool>,
+) -> Result<Vec<bool>> {
     let count = grammar.exprs().len();
     let mut parents: Vec<Vec<ExprId>> = vec![Vec::new(); count];
     let mut calls: Vec<Vec<ExprId>> = vec![Vec::new(); grammar.rules().len()];
     let mut missing: Vec<usize> = vec![0; count];
     let mut queue: Vec<ExprId> = Vec::new();
+    // The lists of which something has changed since they were looked at.
+    let mut lists: Vec<ExprId> = Vec::new();
+    let is_list = |id: ExprId| matches!(grammar.expr(id), Expr::Members { .. });
     for (id, expr) in grammar.exprs() {
         missing[id.index()] = match expr {
+            Expr::Members { .. } => {
+                lists.push(id);
+                usize::MAX
+            }
             Expr::Seq(items) | Expr::And(items) => items.len(),
             Expr::Repeat { min: 0, .. } | Expr::Not(_) => 0,
-            Expr::Alt(_) | Expr::Repeat { .. } | Expr::Rule(_) => 1,
+            Expr::Alt(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::Rule(_) => 1,
             other => usize::from(!leaf(other)),
         };
         if missing[id.index()] == 0 {
@@ -47,8 +71,28 @@ fn least_fixpoint(grammar: &Grammar, leaf: impl Fn(&Expr) -> bool) -> Vec<bool> 
     }
     let mut member = vec![false; count];
     queue.iter().for_each(|id| member[id.index()] = true);
-    while let Some(id) = queue.pop() {
+    let mut changed: Vec<bool> = (0..count).map(|at| is_list(ExprId(at as u32))).collect();
+    loop {
+        let Some(id) = queue.pop() else {
+            for id in std::mem::take(&mut lists) {
+                changed[id.index()] = false;
+                if !member[id.index()] && list(id, &member)? {
+                    member[id.index()] = true;
+                    queue.push(id);
+                }
+            }
+            if queue.is_empty() {
+                return Ok(member);
+            }
+            continue;
+        };
         for &parent in &parents[id.index()] {
+            if is_list(parent) {
+                if !std::mem::replace(&mut changed[parent.index()], true) {
+                    lists.push(parent);
+                }
+                continue;
+            }
             let left = &mut missing[parent.index()];
             *left = left.saturating_sub(1);
             if *left == 0 && !std::mem::replace(&mut member[parent.index()], true) {
@@ -56,7 +100,6 @@ fn least_fixpoint(grammar: &Grammar, leaf: impl Fn(&Expr) -> bool) -> Vec<bool> 
             }
         }
     }
-    member
 }
 
 /// The rules that each rule names, by rule.

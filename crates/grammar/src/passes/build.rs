@@ -5,12 +5,14 @@
 //! its parts are to join, and they are done later, in any order.
 
 use super::analysis::nullable;
+use super::lists::conditions;
 use super::shape::{Shape, is_wide_terminal, shapes};
 use super::trim::reachable_rules;
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, ExprId, Grammar, TokenSet};
 use crate::limits::Budget;
-use crate::machine::{Counter, Edge, Label, MachineRuleId, Node, NodeId};
+use crate::machine::{Counter, Edge, Label, List, ListId, MachineRuleId, MemberValue, Node, NodeId};
+use crate::members::Conditions;
 
 /// The machine while it is being made.
 pub struct Draft {
@@ -19,6 +21,7 @@ pub struct Draft {
     pub(super) root: MachineRuleId,
     pub(super) accepts_empty: bool,
     pub(super) token_sets: Vec<TokenSet>,
+    pub(super) lists: Vec<List>,
     pub(super) exprs: Vec<Expr>,
 }
 
@@ -42,6 +45,12 @@ impl Draft {
         &mut self.nodes[id.0 as usize]
     }
 
+    /// The start and the end of a rule.
+    pub(super) fn ends_of(&self, rule: MachineRuleId) -> (NodeId, NodeId) {
+        let rule = &self.rules[rule.0 as usize];
+        (rule.start, rule.end)
+    }
+
     pub(super) fn jump(&mut self, from: NodeId, to: NodeId) {
         if from != to {
             self.node_mut(from).jumps.push(to);
@@ -51,7 +60,10 @@ impl Draft {
 
 /// The draft of `grammar`.
 pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
-    let nullable = nullable(grammar);
+    let conditions = all_conditions(grammar, budget)?;
+    let empty_list =
+        |id: ExprId| conditions.get(&id).is_some_and(|conditions| conditions.may_end(&conditions.start()));
+    let nullable = nullable(grammar, empty_list)?;
     let accepts_empty = nullable[grammar.rule(grammar.root()).body.index()];
     let mut work = Work {
         grammar,
@@ -64,8 +76,12 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
             root: MachineRuleId(grammar.root().0),
             accepts_empty,
             token_sets: Vec::new(),
+            lists: Vec::new(),
             exprs: Vec::new(),
         },
+        conditions,
+        lists: hashbrown::HashMap::new(),
+        values: hashbrown::HashMap::new(),
         copied: vec![None; grammar.exprs().len()],
         repeats: hashbrown::HashMap::new(),
         token_sets: hashbrown::HashMap::new(),
@@ -86,13 +102,29 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     Ok(draft)
 }
 
-struct Work<'g> {
-    grammar: &'g Grammar,
-    shapes: Vec<Shape>,
-    nullable: Vec<bool>,
+/// The conditions of all lists.
+fn all_conditions(grammar: &Grammar, budget: &Budget) -> Result<hashbrown::HashMap<ExprId, Conditions>> {
+    let mut all = hashbrown::HashMap::new();
+    for (id, expr) in grammar.exprs() {
+        if let Expr::Members { layout, parts } = expr {
+            all.insert(id, conditions(grammar, layout, parts, &|_| true, budget)?);
+        }
+    }
+    Ok(all)
+}
+
+pub(super) struct Work<'g> {
+    pub(super) grammar: &'g Grammar,
+    pub(super) shapes: Vec<Shape>,
+    pub(super) nullable: Vec<bool>,
     /// The expressions of the terminals.
-    terminals: Builder,
-    draft: Draft,
+    pub(super) terminals: Builder,
+    pub(super) draft: Draft,
+    pub(super) conditions: hashbrown::HashMap<ExprId, Conditions>,
+    /// The lists that were made, by expression and the bits of the temperature.
+    pub(super) lists: hashbrown::HashMap<(ExprId, Option<u32>), ListId>,
+    /// The values of members with keys, in the same way.
+    pub(super) values: hashbrown::HashMap<(ExprId, Option<u32>), MemberValue>,
     /// The terminal that an expression was copied to, by expression.
     copied: Vec<Option<ExprId>>,
     /// The rule made for the body of a counted repeat in a rule of some temperature, by its bits.
@@ -102,12 +134,12 @@ struct Work<'g> {
     /// The expressions that are still to join two nodes.
     pending: Vec<(ExprId, NodeId, NodeId)>,
     /// The temperature of the rule that is being done.
-    temperature: Option<f32>,
-    budget: &'g Budget,
+    pub(super) temperature: Option<f32>,
+    pub(super) budget: &'g Budget,
 }
 
 impl Work<'_> {
-    fn declare(&mut self, name: String, temperature: Option<f32>) -> Result<MachineRuleId> {
+    pub(super) fn declare(&mut self, name: String, temperature: Option<f32>) -> Result<MachineRuleId> {
         let start = self.draft.add_node(temperature, self.budget)?;
         let end = self.draft.add_node(temperature, self.budget)?;
         self.draft.rules.push(DraftRule { name, start, end, temperature });
@@ -129,7 +161,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn node(&mut self) -> Result<NodeId> {
+    pub(super) fn node(&mut self) -> Result<NodeId> {
         self.draft.add_node(self.temperature, self.budget)
     }
 
@@ -164,6 +196,7 @@ impl Work<'_> {
                 self.edge(from, Label::Token(at), to);
                 Ok(())
             }
+            Expr::Members { .. } => self.list(id, from, to),
             other => Err(Error::unsupported(format!("an expression survived its pass: {other:?}"))),
         }
     }
@@ -187,7 +220,7 @@ impl Work<'_> {
     }
 
     /// `id` among the expressions of the terminals.
-    fn copy(&mut self, id: ExprId) -> Result<ExprId> {
+    pub(super) fn copy(&mut self, id: ExprId) -> Result<ExprId> {
         let grammar = self.grammar;
         let mut stack = vec![(id, false)];
         while let Some((id, children_done)) = stack.pop() {
@@ -210,6 +243,7 @@ impl Work<'_> {
                 Expr::Bytes(bytes) => self.terminals.bytes(bytes),
                 Expr::Class(set) => self.terminals.class(set.clone()),
                 Expr::Automaton(automaton) => self.terminals.automaton(automaton.clone()),
+                Expr::JsonText(_) => self.terminals.json_text(children[0]),
                 _ => self.terminals.empty(),
             };
             self.terminals.check()?;
@@ -220,7 +254,16 @@ impl Work<'_> {
 
     /// A sequence: runs of narrow items are one terminal each, and a wide loop takes the delimiter on either side.
     fn sequence(&mut self, items: &[ExprId], from: NodeId, to: NodeId) -> Result<()> {
+        let parts = self.gather(None, items)?;
+        self.lay(&parts, from, to)
+    }
+
+    /// The parts of a sequence, perhaps behind a terminal that was copied already.
+    pub(super) fn gather(&mut self, before: Option<ExprId>, items: &[ExprId]) -> Result<Vec<Part>> {
         let mut parts = Parts::default();
+        if let Some(before) = before {
+            parts.narrow(&mut self.terminals, before, false);
+        }
         for (at, &item) in items.iter().enumerate() {
             if is_wide_terminal(self.grammar, &self.shapes, item) {
                 let next = items.get(at + 1).map(|&next| self.grammar.expr(next));
@@ -237,7 +280,11 @@ impl Work<'_> {
                 parts.other(item);
             }
         }
-        let parts = parts.done();
+        Ok(parts.done())
+    }
+
+    /// Joins `from` and `to` by the parts of a sequence.
+    pub(super) fn lay(&mut self, parts: &[Part], from: NodeId, to: NodeId) -> Result<()> {
         let mut at = from;
         for (index, part) in parts.iter().enumerate() {
             let next = if index + 1 == parts.len() { to } else { self.node()? };
@@ -305,7 +352,7 @@ impl Work<'_> {
     }
 
     /// A rule whose body is `body`.
-    fn repeated_rule(&mut self, body: ExprId) -> Result<MachineRuleId> {
+    pub(super) fn repeated_rule(&mut self, body: ExprId) -> Result<MachineRuleId> {
         if let Expr::Rule(rule) = self.grammar.expr(body) {
             return Ok(MachineRuleId(rule.0));
         }
@@ -321,7 +368,7 @@ impl Work<'_> {
 }
 
 /// A part of a sequence.
-enum Part {
+pub(super) enum Part {
     /// Items with whether each can be empty.
     Terminal {
         items: Vec<(ExprId, bool)>,

@@ -6,7 +6,7 @@ use super::left_recursion::left_calls;
 use super::stars;
 use crate::error::Result;
 use crate::limits::Budget;
-use crate::machine::{Label, Machine, MachineRule, MachineRuleId, Node, NodeId};
+use crate::machine::{Label, List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId};
 
 /// The machine of `draft`.
 pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
@@ -26,6 +26,9 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         if let Some(counter) = &mut node.counter {
             counter.rule = kept.rule_ids[&counter.rule];
         }
+        if let Some(list) = &mut node.list {
+            list.list = kept.list_ids[&list.list];
+        }
         nodes.push(node);
     }
     let mut rules: Vec<MachineRule> = Vec::with_capacity(kept.rules.len());
@@ -33,12 +36,14 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         let rule = &draft.rules[old.0 as usize];
         rules.push(MachineRule { name: rule.name.clone(), start: kept.node_ids[&rule.start], rank: 0 });
     }
-    rank(&nodes, &mut rules, budget)?;
+    let lists = kept.lists(&mut draft.lists);
+    rank(&nodes, &lists, &mut rules, budget)?;
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
     Ok(Machine {
         exprs: draft.exprs,
         token_sets: draft.token_sets,
+        lists,
         nodes,
         rules,
         root: kept.rule_ids[&draft.root],
@@ -51,7 +56,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
 fn mark_accepting(draft: &mut Draft, budget: &Budget) -> Result<()> {
     let mut sources: Vec<Vec<u32>> = vec![Vec::new(); draft.nodes.len()];
     for (at, node) in draft.nodes.iter().enumerate() {
-        for target in node.jumps.iter().copied().chain(node.counter.map(|counter| counter.next)) {
+        for target in node.jumps.iter().copied().chain(node.next()) {
             sources[target.0 as usize].push(at as u32);
         }
     }
@@ -63,10 +68,11 @@ fn mark_accepting(draft: &mut Draft, budget: &Budget) -> Result<()> {
             continue;
         }
         for &source in &sources[at as usize] {
-            // A counter that must match something first accepts only later, which its frame's count decides; what
+            // A counter or a list that must match something first accepts only later, which its frame decides; what
             // jumps to it does not accept.
-            let counter = draft.nodes[source as usize].counter;
-            stack.push((source, counter.is_none_or(|counter| counter.min == 0)));
+            let source_node = &draft.nodes[source as usize];
+            let passable = source_node.next().is_none() || source_node.skip(&draft.lists).is_some();
+            stack.push((source, passable));
         }
     }
     Ok(())
@@ -78,7 +84,7 @@ fn shorten_jumps(draft: &mut Draft) {
     let ends: hashbrown::HashSet<NodeId> = draft.rules.iter().map(|rule| rule.end).collect();
     let only_jump = |id: NodeId| {
         let node = &nodes[id.0 as usize];
-        let plain = node.edges.is_empty() && node.counter.is_none() && !ends.contains(&id);
+        let plain = node.edges.is_empty() && node.next().is_none() && !ends.contains(&id);
         if plain && node.jumps.len() == 1 { Some(node.jumps[0]) } else { None }
     };
     let target = |id: NodeId| {
@@ -109,6 +115,8 @@ struct Kept {
     node_ids: hashbrown::HashMap<NodeId, NodeId>,
     rules: Vec<MachineRuleId>,
     rule_ids: hashbrown::HashMap<MachineRuleId, MachineRuleId>,
+    lists: Vec<ListId>,
+    list_ids: hashbrown::HashMap<ListId, ListId>,
 }
 
 impl Kept {
@@ -124,11 +132,24 @@ impl Kept {
             self.nodes.push(id);
             let node = &draft.nodes[id.0 as usize];
             stack.extend(node.successors());
-            for rule in node.calls() {
+            if let Some(list) =
+                node.list.map(|list| list.list).filter(|list| !self.list_ids.contains_key(list))
+            {
+                self.list_ids.insert(list, ListId(self.lists.len() as u32));
+                self.lists.push(list);
+            }
+            for rule in node.calls(&draft.lists) {
                 self.rule(rule, draft, &mut stack);
             }
         }
         Ok(())
+    }
+
+    /// The lists that are reached, with the new numbers of the rules that they call.
+    fn lists(&self, all: &mut [List]) -> Vec<List> {
+        let mut lists: Vec<List> = self.lists.iter().map(|id| all[id.0 as usize].clone()).collect();
+        lists.iter_mut().for_each(|list| list.retarget(|rule| self.rule_ids[&rule]));
+        lists
     }
 
     fn rule(&mut self, rule: MachineRuleId, draft: &Draft, stack: &mut Vec<NodeId>) {
@@ -141,8 +162,9 @@ impl Kept {
 }
 
 /// Orders the rules so that a call in first position goes up in rank.
-fn rank(nodes: &[Node], rules: &mut [MachineRule], budget: &Budget) -> Result<()> {
-    let graph = rules.iter().map(|rule| left_calls(nodes, rule.start, budget)).collect::<Result<Vec<_>>>()?;
+fn rank(nodes: &[Node], lists: &[List], rules: &mut [MachineRule], budget: &Budget) -> Result<()> {
+    let graph =
+        rules.iter().map(|rule| left_calls(nodes, lists, rule.start, budget)).collect::<Result<Vec<_>>>()?;
     let order = strong_components(&graph);
     let count = order.len() as u32;
     for (at, component) in order.iter().enumerate() {

@@ -9,13 +9,14 @@
 //! already stand beside calls that may be empty.
 //!
 //! A counted repeat in first position that comes back to its own rule has no such form, because its frame would have
-//! to be there before its first item; it is written out, which the limit on nodes bounds.
+//! to be there before its first item; it is written out, which the limit on nodes bounds. A list of members without
+//! keys that comes back so is refused.
 
 use super::analysis::strong_components;
 use super::build::Draft;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
-use crate::machine::{Counter, Edge, Label, MachineRuleId, Node, NodeId};
+use crate::machine::{Counter, Edge, Label, List, ListUse, MachineRuleId, Node, NodeId};
 
 /// How many copies of its body a counted repeat that recurses on the left may have.
 const MAX_COPIES: u32 = 256;
@@ -49,7 +50,7 @@ pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
             }
             None => draft.rules[rule.0 as usize].start,
         };
-        stack.extend(calls(&draft.nodes, start, budget)?);
+        stack.extend(calls(&draft, start, budget)?);
     }
     for (rule, start, end) in merged {
         let slot = &mut draft.rules[rule.0 as usize];
@@ -59,14 +60,14 @@ pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
 }
 
 /// The rules that are called anywhere in the automaton that starts at `start`.
-fn calls(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<Vec<MachineRuleId>> {
+fn calls(draft: &Draft, start: NodeId, budget: &Budget) -> Result<Vec<MachineRuleId>> {
     let mut calls = Vec::new();
     let mut seen: hashbrown::HashSet<NodeId> = hashbrown::HashSet::from([start]);
     let mut stack = vec![start];
     while let Some(id) = stack.pop() {
         budget.tick()?;
-        let node = &nodes[id.0 as usize];
-        calls.extend(node.calls());
+        let node = &draft.nodes[id.0 as usize];
+        calls.extend(node.calls(&draft.lists));
         stack.extend(node.successors().filter(|&next| seen.insert(next)));
     }
     Ok(calls)
@@ -74,10 +75,10 @@ fn calls(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<Vec<MachineRu
 
 /// The nodes that a rule may be in before it has consumed anything.
 fn left_region(draft: &Draft, rule: MachineRuleId, budget: &Budget) -> Result<Vec<NodeId>> {
-    region(&draft.nodes, draft.rules[rule.0 as usize].start, budget)
+    region(&draft.nodes, &draft.lists, draft.rules[rule.0 as usize].start, budget)
 }
 
-fn region(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<Vec<NodeId>> {
+fn region(nodes: &[Node], lists: &[List], start: NodeId, budget: &Budget) -> Result<Vec<NodeId>> {
     let mut region = Vec::new();
     let mut seen: hashbrown::HashSet<NodeId> = hashbrown::HashSet::from([start]);
     let mut stack = vec![start];
@@ -85,17 +86,16 @@ fn region(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<Vec<NodeId>>
         budget.tick()?;
         region.push(id);
         let node = &nodes[id.0 as usize];
-        let skipped = node.counter.filter(|counter| counter.min == 0).map(|counter| counter.next);
-        stack.extend(node.jumps.iter().copied().chain(skipped).filter(|&next| seen.insert(next)));
+        stack.extend(node.jumps.iter().copied().chain(node.skip(lists)).filter(|&next| seen.insert(next)));
     }
     Ok(region)
 }
 
 /// The rules that `rule` can call before it has consumed anything.
-pub(super) fn left_calls(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<Vec<u32>> {
+pub(super) fn left_calls(nodes: &[Node], lists: &[List], start: NodeId, budget: &Budget) -> Result<Vec<u32>> {
     let mut calls = Vec::new();
-    for id in region(nodes, start, budget)? {
-        calls.extend(nodes[id.0 as usize].calls().map(|rule| rule.0));
+    for id in region(nodes, lists, start, budget)? {
+        calls.extend(nodes[id.0 as usize].left_calls(lists).map(|rule| rule.0));
     }
     Ok(calls)
 }
@@ -105,7 +105,7 @@ fn circles(draft: &Draft, budget: &Budget) -> Result<Vec<Vec<MachineRuleId>>> {
     let graph = draft
         .rules
         .iter()
-        .map(|rule| left_calls(&draft.nodes, rule.start, budget))
+        .map(|rule| left_calls(&draft.nodes, &draft.lists, rule.start, budget))
         .collect::<Result<Vec<_>>>()?;
     let circular = |part: &Vec<u32>| part.len() > 1 || graph[part[0] as usize].contains(&part[0]);
     let parts = strong_components(&graph).into_iter().filter(circular);
@@ -210,6 +210,18 @@ impl Merger<'_> {
                 let copy = self.draft.add_node(self.temperature, budget)?;
                 self.draft.node_mut(copy).counter =
                     Some(Counter { min: counter.min.max(1), next, ..counter });
+                self.draft.jump(start, copy);
+            }
+            if let Some(list) = node.list {
+                // The way past an empty list is in the region too.
+                if self.draft.lists[list.list.0 as usize].left_calls().any(|rule| members.contains(&rule)) {
+                    return Err(Error::unsupported(
+                        "a member without a key begins with the list that it is a member of",
+                    ));
+                }
+                let next = self.copy(list.next, budget)?;
+                let copy = self.draft.add_node(self.temperature, budget)?;
+                self.draft.node_mut(copy).list = Some(ListUse { next, nonempty: true, ..list });
                 self.draft.jump(start, copy);
             }
             for edge in node.edges {

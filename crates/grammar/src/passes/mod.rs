@@ -6,6 +6,7 @@
 //! | [`dispatch`] | tag dispatch becomes free text, tags and calls |
 //! | [`trim`] | what can match nothing and what nobody calls goes away |
 //! | [`linear`] | rules that recurse only at one end become loops |
+//! | [`json_text`] | what is spelled in JSON must be regular |
 //! | [`inline`] | regular rules and rules called once are put in their callers' place |
 //! | [`booleans`] | conjunctions and complements become automata |
 //! | [`trim`] | again, because a conjunction may turn out to be empty |
@@ -16,11 +17,14 @@
 pub mod analysis;
 pub mod booleans;
 pub mod build;
+mod build_lists;
 pub mod dispatch;
 pub mod finish;
 pub mod inline;
+pub mod json_text;
 pub mod left_recursion;
 pub mod linear;
+pub mod lists;
 pub mod options;
 mod rewrite;
 mod shape;
@@ -39,6 +43,7 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     let grammar = dispatch::lower(grammar, limits, budget)?;
     let grammar = trim::trim(grammar, budget)?;
     let grammar = linear::unroll(grammar, budget)?;
+    json_text::check(&grammar, budget)?;
     let grammar = inline::inline(&grammar, budget)?;
     let grammar = booleans::determinize(grammar, budget)?;
     let grammar = trim::trim(grammar, budget)?;

@@ -82,7 +82,8 @@ fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<Strin
     let references = analysis::rule_references(grammar);
     let graph: Vec<Vec<u32>> =
         references.iter().map(|rules| rules.iter().map(|rule| rule.index() as u32).collect()).collect();
-    let tokens = rules_with_tokens(grammar);
+    let tokens = rules_with(grammar, |expr| matches!(expr, Expr::Token(_) | Expr::TokenTagDispatch(_)));
+    let lists = rules_with(grammar, |expr| matches!(expr, Expr::Members { .. }));
     let mut obstacles: Vec<Option<String>> = vec![None; graph.len()];
     // Callees come before their callers.
     for component in analysis::strong_components(&graph) {
@@ -94,6 +95,8 @@ fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<Strin
                 Some(format!("its language is not regular, because rule `{name}` recurses"))
             } else if tokens[at as usize] {
                 Some(format!("rule `{name}` holds tokens"))
+            } else if lists[at as usize] {
+                Some(format!("rule `{name}` holds a list of members"))
             } else {
                 graph[at as usize].iter().find_map(|&callee| obstacle_below(grammar, &obstacles, callee))
             };
@@ -115,12 +118,11 @@ fn rule_name(grammar: &Grammar, rule: u32) -> &str {
     &grammar.rule(RuleId(rule)).name
 }
 
-/// Which rules hold a token form in their own body.
-fn rules_with_tokens(grammar: &Grammar) -> Vec<bool> {
+/// Which rules hold such an expression in their own body.
+fn rules_with(grammar: &Grammar, wanted: impl Fn(&Expr) -> bool) -> Vec<bool> {
     let mut holds: Vec<bool> = Vec::with_capacity(grammar.exprs().len());
     for (_, expr) in grammar.exprs() {
-        let own = matches!(expr, Expr::Token(_) | Expr::TokenTagDispatch(_));
-        holds.push(own || expr.children().iter().any(|child| holds[child.index()]));
+        holds.push(wanted(expr) || expr.children().iter().any(|child| holds[child.index()]));
     }
     grammar.rules().map(|(_, rule)| holds[rule.body.index()]).collect()
 }

@@ -47,9 +47,11 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
             Expr::Class(set) => shape.wide = first_bytes(set) > WIDE,
             Expr::Repeat { max, .. } if max.is_none_or(|max| max > SHORT) => shape.wide_loop |= shape.wide,
             Expr::Automaton(_) => (shape.wide, shape.wide_loop) = (true, true),
-            Expr::Rule(_) | Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
-                shape.regular = false;
-            }
+            Expr::Members { .. }
+            | Expr::Rule(_)
+            | Expr::Token(_)
+            | Expr::TagDispatch(_)
+            | Expr::TokenTagDispatch(_) => shape.regular = false,
             _ => {}
         }
         shapes.push(shape);
@@ -57,10 +59,11 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
     shapes
 }
 
-/// Whether `expr` is a wide loop that stands as a terminal of its own: an automaton or a repeat.
+/// Whether `expr` is a wide loop that stands as a terminal of its own: an automaton, a repeat or a JSON text.
 pub(super) fn is_wide_terminal(grammar: &Grammar, shapes: &[Shape], expr: ExprId) -> bool {
     let shape = shapes[expr.index()];
-    let stands_alone = matches!(grammar.expr(expr), Expr::Automaton(_) | Expr::Repeat { .. });
+    let stands_alone =
+        matches!(grammar.expr(expr), Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText(_));
     shape.regular && shape.wide_loop && stands_alone
 }
 

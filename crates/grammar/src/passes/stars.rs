@@ -38,7 +38,7 @@ fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<No
         budget.tick()?;
         jumps_left += JUMPS_A_NODE;
         let node = &nodes[id.0 as usize];
-        if node.counter.is_some() && node.accepting || seen.len() > MAX_NODES {
+        if (node.counter.is_some() || node.list.is_some()) && node.accepting || seen.len() > MAX_NODES {
             return Ok(HashSet::new());
         }
         stack.extend(node.successors().filter(|&next| seen.insert(next)));

@@ -11,7 +11,7 @@ use crate::limits::Budget;
 
 /// `grammar` without what is unproductive or unreachable.
 pub fn trim(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    let productive = productive(&grammar);
+    let productive = productive(&grammar, budget)?;
     let root = grammar.rule(grammar.root());
     if !productive[root.body.index()] {
         return Err(empty_language(&grammar, &productive));

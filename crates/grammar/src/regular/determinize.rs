@@ -59,7 +59,9 @@ impl ExprSource for Grammar {
 /// rule, tokens, tag dispatch, and rules with limits or captures of their own.
 pub fn determinize(source: &impl ExprSource, root: ExprId, budget: &Budget) -> Result<Dfa> {
     let mut ready = FxHashMap::default();
-    for id in survey(source, root, budget)? {
+    let mut survey = Survey::new(source, "a conjunction or a complement", budget);
+    survey.visit(root)?;
+    for id in survey.found {
         let dfa = combine(source, id, &ready, budget)?;
         ready.insert(id, dfa);
     }
@@ -72,63 +74,76 @@ enum Visit {
     Leave(ExprId),
 }
 
-/// Checks that all is regular, and lists the conjunctions and complements, innermost first.
-fn survey(source: &impl ExprSource, root: ExprId, budget: &Budget) -> Result<Vec<ExprId>> {
-    let mut open = FxHashSet::default();
-    let mut done = FxHashSet::default();
-    let mut found = Vec::new();
-    let mut stack = vec![Visit::Enter(root)];
-    while let Some(visit) = stack.pop() {
-        budget.tick()?;
-        match visit {
-            Visit::Enter(id) if done.contains(&id) => {}
-            Visit::Enter(id) => {
-                if !open.insert(id) {
-                    return Err(Error::unsupported("a recursive rule is not a regular language")
-                        .with_help("conjunction and complement need operands without recursion"));
-                }
-                stack.push(Visit::Leave(id));
-                let expr = source.expr(id);
-                stack.extend(expr.children().iter().map(|&child| Visit::Enter(child)));
-                stack.extend(leaf_body(source, expr)?.map(Visit::Enter));
-            }
-            Visit::Leave(id) => {
-                open.remove(&id);
-                done.insert(id);
-                if matches!(source.expr(id), Expr::And(_) | Expr::Not(_)) {
-                    found.push(id);
-                }
-            }
-        }
-    }
-    Ok(found)
+/// A look at expressions that checks that all of them are regular text, each once.
+#[derive(Debug)]
+pub(crate) struct Survey<'s, S> {
+    source: &'s S,
+    /// What they stand inside of, for messages.
+    inside: &'static str,
+    open: FxHashSet<ExprId>,
+    done: FxHashSet<ExprId>,
+    /// The conjunctions and complements, innermost first.
+    found: Vec<ExprId>,
+    budget: &'s Budget,
 }
 
-/// The body of a rule reference, after a check that the expression is text.
-fn leaf_body(source: &impl ExprSource, expr: &Expr) -> Result<Option<ExprId>> {
-    match expr {
-        Expr::Token(_) => {
-            Err(Error::unsupported("a token cannot stand inside a conjunction or a complement"))
-        }
-        Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => {
-            Err(Error::unsupported("a tag dispatch cannot stand inside a conjunction or a complement"))
-        }
-        Expr::JsonText(_) | Expr::Members { .. } => {
-            Err(Error::unsupported("the form of JSON cannot stand inside a conjunction or a complement")
-                .with_help("put the conjunction or the complement inside of JsonText"))
-        }
-        Expr::Rule(rule) => {
-            let options = source.rule_options(*rule);
-            let limited = options.max_tokens.is_some() || options.max_chars.is_some() || options.lazy;
-            if limited || options.capture.is_some() {
-                return Err(Error::unsupported(
-                    "a rule with a limit, `lazy` or a capture cannot stand inside a conjunction or a complement",
-                ));
+impl<'s, S: ExprSource> Survey<'s, S> {
+    /// Nothing is looked at yet.
+    pub(crate) fn new(source: &'s S, inside: &'static str, budget: &'s Budget) -> Self {
+        let (open, done) = (FxHashSet::default(), FxHashSet::default());
+        Survey { source, inside, open, done, found: Vec::new(), budget }
+    }
+
+    /// Fails unless `root` is regular text.
+    pub(crate) fn visit(&mut self, root: ExprId) -> Result<()> {
+        let mut stack = vec![Visit::Enter(root)];
+        while let Some(visit) = stack.pop() {
+            self.budget.tick()?;
+            match visit {
+                Visit::Enter(id) if self.done.contains(&id) => {}
+                Visit::Enter(id) => {
+                    if !self.open.insert(id) {
+                        return Err(Error::unsupported("a recursive rule is not a regular language")
+                            .with_help(format!("{} needs operands without recursion", self.inside)));
+                    }
+                    stack.push(Visit::Leave(id));
+                    let expr = self.source.expr(id);
+                    stack.extend(expr.children().iter().map(|&child| Visit::Enter(child)));
+                    stack.extend(self.leaf_body(expr)?.map(Visit::Enter));
+                }
+                Visit::Leave(id) => {
+                    self.open.remove(&id);
+                    self.done.insert(id);
+                    if matches!(self.source.expr(id), Expr::And(_) | Expr::Not(_)) {
+                        self.found.push(id);
+                    }
+                }
             }
-            let body = source.rule_body(*rule);
-            body.map(Some).ok_or_else(|| Error::unsupported("a rule that is not defined yet is not regular"))
         }
-        _ => Ok(None),
+        Ok(())
+    }
+
+    /// The body of a rule reference, after a check that the expression is text.
+    fn leaf_body(&self, expr: &Expr) -> Result<Option<ExprId>> {
+        let misplaced =
+            |what: &str| Error::unsupported(format!("{what} cannot stand inside {}", self.inside));
+        match expr {
+            Expr::Token(_) => Err(misplaced("a token")),
+            Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => Err(misplaced("a tag dispatch")),
+            Expr::JsonText(_) | Expr::Members { .. } => Err(misplaced("the form of JSON")
+                .with_help("put the conjunction or the complement inside of JsonText")),
+            Expr::Rule(rule) => {
+                let options = self.source.rule_options(*rule);
+                let limited = options.max_tokens.is_some() || options.max_chars.is_some() || options.lazy;
+                if limited || options.capture.is_some() {
+                    return Err(misplaced("a rule with a limit, `lazy` or a capture"));
+                }
+                let body = self.source.rule_body(*rule);
+                body.map(Some)
+                    .ok_or_else(|| Error::unsupported("a rule that is not defined yet is not regular"))
+            }
+            _ => Ok(None),
+        }
     }
 }
 

@@ -63,6 +63,33 @@ impl Dfa {
         edges.get(at).filter(|&&(low, _, _)| low <= byte).map(|&(_, _, target)| target)
     }
 
+    /// How many strings the language has; `None` if there is no end of them. Cut off at the greatest number.
+    pub fn count_words(&self) -> Option<u64> {
+        // Every state lies on a way to an end, so a circle anywhere means no end of strings.
+        let mut waiting: Vec<u32> = vec![0; self.len()];
+        let targets = |state: &State| state.edges.iter().map(|edge| edge.2 as usize).collect::<Vec<_>>();
+        self.states.iter().flat_map(targets).for_each(|target| waiting[target] += 1);
+        let mut ways: Vec<u64> = vec![0; self.len()];
+        let mut ready: Vec<usize> = (0..self.len()).filter(|&at| waiting[at] == 0).collect();
+        ready.iter().for_each(|&at| ways[at] = 1);
+        let (mut words, mut done) = (0u64, 0);
+        while let Some(at) = ready.pop() {
+            done += 1;
+            let state = &self.states[at];
+            words = words.saturating_add(if state.accepting { ways[at] } else { 0 });
+            for &(low, high, target) in &state.edges {
+                let target = target as usize;
+                let bytes = u64::from(high - low) + 1;
+                ways[target] = ways[target].saturating_add(ways[at].saturating_mul(bytes));
+                waiting[target] -= 1;
+                if waiting[target] == 0 {
+                    ready.push(target);
+                }
+            }
+        }
+        (done == self.len()).then_some(words)
+    }
+
     /// Whether `text` is in the language.
     pub fn matches(&self, text: &[u8]) -> bool {
         let start = if self.is_empty() { None } else { Some(Self::START) };

@@ -24,6 +24,7 @@ mod tests;
 pub use builder::DfaBuilder;
 pub(crate) use builder::useful_states;
 pub use charset::CharSet;
+pub(crate) use determinize::Survey;
 pub use determinize::{ExprSource, determinize};
 pub use dfa::{Dfa, StateId};
 pub use free_text::{FreeText, Overlaps, Spoiled};

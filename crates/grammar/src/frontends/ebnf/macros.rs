@@ -10,8 +10,11 @@
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
+//! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
+//! | `JsonText(e)` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes |
 //!
-//! The last three are our own, for what the printer could not say otherwise. Their names are free for rules.
+//! The last five are our own, for what the printer could not say otherwise. Their names are free for rules. The
+//! argument of `JsonText` is an expression and no value, so it is the parser that reads it, as a group.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,11 +23,12 @@ use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::suggest;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::frontends::json_schema::values::numbers;
 use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch, quoted};
 use crate::regular::{self, CharSet};
 
-/// The macros.
+/// The macros whose arguments are values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Macro {
     Regex,
@@ -36,10 +40,12 @@ pub(super) enum Macro {
     FreeText,
     Bytes,
     AnyToken,
+    Decimals,
+    Members,
 }
 
 impl Macro {
-    const ALL: [(&'static str, Macro); 9] = [
+    const ALL: [(&'static str, Macro); 11] = [
         ("Regex", Macro::Regex),
         ("Substring", Macro::Substring),
         ("TagDispatch", Macro::TagDispatch),
@@ -49,6 +55,8 @@ impl Macro {
         ("FreeText", Macro::FreeText),
         ("Bytes", Macro::Bytes),
         ("AnyToken", Macro::AnyToken),
+        ("Decimals", Macro::Decimals),
+        ("Members", Macro::Members),
     ];
 
     pub(super) fn find(name: &str) -> Option<Macro> {
@@ -61,7 +69,7 @@ impl Macro {
 
     /// Whether no rule may have the name.
     pub(super) fn is_reserved(self) -> bool {
-        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken)
+        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken | Macro::Decimals | Macro::Members)
     }
 
     /// Whether it may stand in a lookahead.
@@ -75,21 +83,23 @@ impl Macro {
             Macro::Regex => &["json_string", "flags"],
             Macro::TagDispatch | Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
             Macro::FreeText => &["before"],
+            Macro::Decimals => &["points"],
+            Macro::Members => &["order", "separator", "counters", "implies", "others", "unique"],
             _ => &[],
         }
     }
 }
 
-/// How deep tuples may nest; two is the most that any macro takes.
+/// How deep tuples may nest; three is the most that any macro takes.
 const DEEPEST_TUPLE: usize = 4;
 
 /// An argument and where it begins.
-struct Argument<'s> {
-    value: Value<'s>,
-    at: usize,
+pub(super) struct Argument<'s> {
+    pub(super) value: Value<'s>,
+    pub(super) at: usize,
 }
 
-enum Value<'s> {
+pub(super) enum Value<'s> {
     Text(Cow<'s, str>),
     Integer(i64),
     Boolean(bool),
@@ -98,11 +108,11 @@ enum Value<'s> {
 }
 
 /// The arguments of one call.
-struct Call<'p, 's> {
-    parser: &'p mut Parser<'s>,
+pub(super) struct Call<'p, 's> {
+    pub(super) parser: &'p mut Parser<'s>,
     called: Macro,
-    at: usize,
-    positional: Vec<Argument<'s>>,
+    pub(super) at: usize,
+    pub(super) positional: Vec<Argument<'s>>,
     named: Vec<(&'s str, Argument<'s>)>,
 }
 
@@ -124,6 +134,8 @@ pub(super) fn call(parser: &mut Parser<'_>, called: Macro, at: usize) -> Result<
         Macro::FreeText => call.free_text(),
         Macro::Bytes => call.bytes(),
         Macro::AnyToken => call.any_token(),
+        Macro::Decimals => call.decimals(),
+        Macro::Members => call.members(),
     }
 }
 
@@ -212,16 +224,16 @@ impl<'s> Call<'_, 's> {
         })
     }
 
-    fn refuse<T>(&self, at: usize, message: impl Into<String>) -> Result<T> {
+    pub(super) fn refuse<T>(&self, at: usize, message: impl Into<String>) -> Result<T> {
         Err(Error::syntax(self.parser.source, at, message))
     }
 
-    fn take_named(&mut self, name: &str) -> Option<Argument<'s>> {
+    pub(super) fn take_named(&mut self, name: &str) -> Option<Argument<'s>> {
         let at = self.named.iter().position(|(other, _)| *other == name)?;
         Some(self.named.swap_remove(at).1)
     }
 
-    fn flag(&mut self, name: &str, default: bool) -> Result<bool> {
+    pub(super) fn flag(&mut self, name: &str, default: bool) -> Result<bool> {
         match self.take_named(name) {
             None => Ok(default),
             Some(Argument { value: Value::Boolean(value), .. }) => Ok(value),
@@ -229,7 +241,7 @@ impl<'s> Call<'_, 's> {
         }
     }
 
-    fn text(&self, argument: Argument<'s>, what: &str) -> Result<Cow<'s, str>> {
+    pub(super) fn text(&self, argument: Argument<'s>, what: &str) -> Result<Cow<'s, str>> {
         match argument.value {
             Value::Text(text) => Ok(text),
             _ => self.refuse(argument.at, format!("{what} must be a string")),
@@ -387,6 +399,18 @@ impl<'s> Call<'_, 's> {
             return self.refuse(argument.at, "`AnyToken` takes no arguments");
         }
         Ok(self.parser.builder.token(TokenSet::new(Vec::new(), true)))
+    }
+
+    fn decimals(&mut self) -> Result<ExprId> {
+        let points = self.flag("points", true)?;
+        let mut texts = self.texts("the description of the numbers")?;
+        let (Some(text), true) = (texts.pop(), texts.is_empty()) else {
+            return self.refuse(self.at, "`Decimals` takes exactly one description of numbers");
+        };
+        let place = Place::in_text(self.parser.source, self.at);
+        let automaton =
+            numbers::decimals(&text, points, self.parser.budget).map_err(|error| error.at(place))?;
+        Ok(self.parser.builder.automaton(automaton))
     }
 
     fn token_tag_dispatch(&mut self) -> Result<ExprId> {

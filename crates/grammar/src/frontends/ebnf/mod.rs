@@ -27,13 +27,14 @@
 //! Where the two dialects disagree, XGrammar's reading counts: `\x` takes all the hexadecimal digits that follow, and
 //! an alternative without elements is an error.
 //!
-//! Files: `lexer`, with `escape` and `options` for its details; `parser`, with `macros`; `suggest` for errors;
+//! Files: `lexer`, with `escape` and `options` for its details; `parser`, with `macros` and `members`; `suggest` for errors;
 //! [`builtin_json`].
 
 mod builtin_json;
 mod escape;
 mod lexer;
 mod macros;
+mod members;
 mod options;
 mod parser;
 mod suggest;
@@ -74,4 +75,5 @@ pub(crate) fn is_free_name(name: &str) -> bool {
         && !name.as_bytes().get(..2).is_some_and(|start| start[0] == b'-' && start[1].is_ascii_digit())
         && !matches!(name, "true" | "false")
         && macros::Macro::find(name).is_none()
+        && name != parser::JSON_TEXT
 }

@@ -27,9 +27,14 @@ pub(super) struct Parser<'s> {
     in_lookahead: bool,
 }
 
+/// The macro whose argument is an expression.
+pub(super) const JSON_TEXT: &str = "JsonText";
+
 /// An open group, or the whole body at the bottom of the stack.
 struct Frame {
     opened_at: usize,
+    /// Whether the group is the argument of [`JSON_TEXT`].
+    is_json_text: bool,
     alternatives: Vec<ExprId>,
     conjuncts: Vec<ExprId>,
     items: Vec<ExprId>,
@@ -41,6 +46,7 @@ impl Frame {
     fn new(opened_at: usize) -> Self {
         Frame {
             opened_at,
+            is_json_text: false,
             alternatives: Vec::new(),
             conjuncts: Vec::new(),
             items: Vec::new(),
@@ -143,13 +149,20 @@ impl<'s> Parser<'s> {
                         let empty = self.builder.empty();
                         self.finish_item(&mut frame, empty, open)?;
                     } else {
-                        let depth = self.budget.check_depth(stack.len() + 1);
-                        depth.map_err(|error| error.at(Place::in_text(self.source, open)))?;
+                        self.check_depth(stack.len() + 1, open)?;
                         stack.push(std::mem::replace(&mut frame, Frame::new(open)));
                     }
                 }
+                TokenKind::Name(JSON_TEXT) if !self.rules.contains_key(JSON_TEXT) => {
+                    let text = self.open_json_text()?;
+                    self.check_depth(stack.len() + 1, text.opened_at)?;
+                    stack.push(std::mem::replace(&mut frame, text));
+                }
                 TokenKind::Close if !stack.is_empty() => {
-                    let group = self.finish_alternatives(&mut frame)?;
+                    let mut group = self.finish_alternatives(&mut frame)?;
+                    if frame.is_json_text {
+                        group = self.builder.json_text(group);
+                    }
                     self.bump()?;
                     let opened_at = frame.opened_at;
                     frame = stack.pop().unwrap_or_else(|| Frame::new(opened_at));
@@ -190,6 +203,23 @@ impl<'s> Parser<'s> {
             });
         }
         self.finish_alternatives(&mut frame)
+    }
+
+    fn check_depth(&self, depth: usize, at: usize) -> Result<()> {
+        self.budget.check_depth(depth).map_err(|error| error.at(Place::in_text(self.source, at)))
+    }
+
+    /// Reads `JsonText(`.
+    fn open_json_text(&mut self) -> Result<Frame> {
+        let at = self.bump()?.at;
+        if self.in_lookahead {
+            return Err(self.not_in_lookahead(&format!("`{JSON_TEXT}`"), at));
+        }
+        if !matches!(self.peek(), TokenKind::Open) {
+            return Err(self.expected(&format!("`(` after the macro `{JSON_TEXT}`")));
+        }
+        self.bump()?;
+        Ok(Frame { is_json_text: true, ..Frame::new(at) })
     }
 
     /// Puts an item and its quantifier at the end of the frame's sequence, under the `~` that wait for it.

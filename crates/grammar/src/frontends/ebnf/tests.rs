@@ -103,7 +103,9 @@ fn a_name_first_on_its_line_may_continue_a_sequence() {
 
 #[test]
 fn names() {
-    for name in ["a.b", "-a", "_", "a-1", "A", "root-x", "Bytes", "FreeText", "AnyToken", "trueish"] {
+    for name in
+        ["a.b", "-a", "_", "a-1", "A", "root-x", "Bytes", "FreeText", "AnyToken", "JsonText", "trueish"]
+    {
         let source = format!("root ::= {name} (\"y\")\n{name} ::= \"x\"");
         check(&source, &["xy"], &["x"]);
         let grammar = read(&source).unwrap();

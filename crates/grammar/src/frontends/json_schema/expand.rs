@@ -18,7 +18,7 @@ use super::values::numbers::{Decimal, NumberSet, Spelling};
 use super::values::objects::{ObjectShape, Witness};
 use super::values::texts::{Languages, TextSet};
 use super::values::{Algebra, ValueSet};
-use super::{OnUnsupported, Options};
+use super::{OnUnsupported, Options, formats};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::regex::{self, Syntax};
 use crate::ir::{Builder, ExprId};
@@ -75,6 +75,7 @@ pub struct Expander<'b> {
     empty: FxHashMap<FormulaId, bool>,
     reported: FxHashSet<(Located, &'static str)>,
     patterns: HashMap<Box<str>, ExprId>,
+    formats: Vec<(&'static str, ExprId)>,
     conflict: Option<(Located, &'static str)>,
     /// Whether the last error was a formula that needs itself.
     circled: bool,
@@ -101,6 +102,7 @@ impl<'b> Expander<'b> {
             empty: FxHashMap::default(),
             reported: FxHashSet::default(),
             patterns: HashMap::new(),
+            formats: Vec::new(),
             conflict: None,
             circled: false,
             fuel: EMPTINESS_FUEL,
@@ -443,7 +445,8 @@ impl<'b> Expander<'b> {
 
     /// How numbers are spelled in the draft of the root.
     pub fn number_spelling(&self) -> Spelling {
-        Spelling::default()
+        let draft = self.documents.draft(self.documents.root());
+        Spelling { integers_as_floats: draft > Draft::Draft4, ..Spelling::default() }
     }
 
     /// Whether what cannot be exact is left out with a warning.
@@ -494,6 +497,20 @@ impl<'b> Expander<'b> {
             })?;
         self.patterns.insert(pattern.into(), expr);
         Ok(expr)
+    }
+
+    /// The language of a format, where the format is known.
+    pub fn format(&mut self, name: &str) -> Option<Result<ExprId>> {
+        let format = formats::find(name)?;
+        if let Some(&(_, expr)) = self.formats.iter().find(|(known, _)| *known == format.name) {
+            return Some(Ok(expr));
+        }
+        let languages = &mut self.algebra.languages;
+        let expr = formats::language(name, &mut languages.builder, languages.budget)?;
+        if let Ok(expr) = expr {
+            self.formats.push((format.name, expr));
+        }
+        Some(expr)
     }
 
     /// Whether a set is known to have no value.

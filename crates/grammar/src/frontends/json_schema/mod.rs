@@ -12,6 +12,8 @@
 //!
 //! Reading order: `documents`, `values`, `expand`, `keywords`, `formats`, `emit`.
 
+#[doc(hidden)]
+pub mod admits;
 pub mod documents;
 mod emit;
 mod expand;

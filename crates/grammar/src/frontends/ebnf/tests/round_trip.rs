@@ -44,7 +44,8 @@ fn assert_same(left: &Grammar, a: ExprId, right: &Grammar, b: ExprId, order: &[R
             (Expr::Seq(_), Expr::Seq(_))
             | (Expr::Alt(_), Expr::Alt(_))
             | (Expr::And(_), Expr::And(_))
-            | (Expr::Not(_), Expr::Not(_)) => true,
+            | (Expr::Not(_), Expr::Not(_))
+            | (Expr::JsonText(_), Expr::JsonText(_)) => true,
             _ => a == b,
         };
         assert!(same && a.children().len() == b.children().len(), "{a:?} became {b:?} in\n{printed}");
@@ -67,6 +68,7 @@ enum Plan {
     Alt(Vec<Plan>),
     And(Vec<Plan>),
     Not(Box<Plan>),
+    JsonText(Box<Plan>),
     Repeat(Box<Plan>, u32, Option<u32>),
 }
 
@@ -114,6 +116,10 @@ fn build(plan: &Plan, builder: &mut Builder, rules: &[RuleId]) -> ExprId {
             let item = build(plan, builder, rules);
             builder.not(item)
         }
+        Plan::JsonText(plan) => {
+            let text = build(plan, builder, rules);
+            builder.json_text(text)
+        }
         Plan::Repeat(plan, min, max) => {
             let body = build(plan, builder, rules);
             builder.repeat(body, *min, max.map(|max| min + max))
@@ -154,6 +160,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             prop::collection::vec(inner.clone(), 0..4).prop_map(Plan::Alt),
             prop::collection::vec(inner.clone(), 1..4).prop_map(Plan::And),
             inner.clone().prop_map(|plan| Plan::Not(Box::new(plan))),
+            inner.clone().prop_map(|plan| Plan::JsonText(Box::new(plan))),
             (inner, 0..4_u32, prop::option::of(0..3_u32)).prop_map(|(plan, min, max)| Plan::Repeat(
                 Box::new(plan),
                 min,
@@ -182,8 +189,10 @@ fn names() -> impl Strategy<Value = String> {
     prop_oneof![
         "[a-z]{1,2}",
         ".{0,3}",
-        prop::sample::select(vec!["root", "root_1", "Regex", "Bytes", "true", "..", "-1", "1", "", "part"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            "root", "root_1", "Regex", "Bytes", "JsonText", "true", "..", "-1", "1", "", "part"
+        ])
+        .prop_map(str::to_owned),
     ]
 }
 
@@ -207,7 +216,7 @@ proptest! {
     #[test]
     fn no_likely_text_panics(parts in prop::collection::vec(prop::sample::select(vec![
         "root ::= ", "\na[capture] ::= ", "\na ::=", "\"b\"", "\"", "\\", "[a-z]", "[^", "]", "(", ")", "(=", "|", "&",
-        "~", "*", "+", "?", "{2}", "{2,", "}", "a", "root", ".", "<[1]>", "<x>", "!", "Regex(", "TagDispatch(",
+        "~", "*", "+", "?", "{2}", "{2,", "}", "a", "root", ".", "<[1]>", "<x>", "!", "Regex(", "JsonText(", "TagDispatch(",
         "Token(1)", ",", "=", "true", "#", "\n", " ", "é", "-1", "Substring(\"a\")", "FreeText(\"a\", before=\"b\")",
     ]), 0..14)) {
         if let Ok(grammar) = read(&format!("root ::= \"a\"\n{}", parts.concat())) {
@@ -227,6 +236,7 @@ fn every_construct_prints_in_its_own_form() {
         "root ::= (\"a\" | \"b\")* \"ab\"{2, 3} ([a-z]+){2} [cd]{3,} \"e\"?",
         "root ::= \"a\" \"b\"* & ~\"c\" & (~[ab])* | ~(\"d\" [ef])",
         "root ::= ((\"a\" | \"b\") & \"c\") \"d\"",
+        "root ::= \"\\\"\" JsonText([^]* & ~(\"a\" | \"b\")){2} JsonText(\"c\" | \"d\")",
         "root ::= Bytes(\"\\u00ff\\u0000a\")",
         "root ::= Substring(\"a\", \"b\") FreeText(\"x\", before=\"y\") FreeText()",
         "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=false, excludes=(\"x\", \"y\"))\nb ::= Token(1, 2)",

@@ -10,6 +10,7 @@ use crate::limits::Budget;
 
 /// The keywords that were seen as keys anywhere in a document. A key may be no keyword where it stands, so this errs to
 /// the side of more.
+#[expect(clippy::struct_excessive_bools, reason = "one for each thing that costs where it is mentioned")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mentions {
     /// `$id`, `id` with a string: there may be more resources than one, or anchors of the old drafts.

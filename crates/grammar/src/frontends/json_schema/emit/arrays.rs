@@ -7,7 +7,6 @@
 use super::super::values::ValueSet;
 use super::super::values::arrays::{ArrayShape, Contains};
 use super::super::values::formula::FormulaId;
-use super::super::values::numbers::Decimal;
 use super::super::values::texts::TextSet;
 use super::Emitter;
 use super::layout::{Around, Depth};
@@ -24,7 +23,7 @@ const MAX_LISTED: usize = 2_000;
 
 impl Emitter<'_> {
     pub(super) fn array(&mut self, shape: &ArrayShape, depth: Depth) -> Result<ExprId> {
-        let shape = self.settled(shape);
+        let shape = settled(shape);
         let around = self.layout.around(&mut self.expander.algebra.languages.builder, depth);
         let below = self.layout.below(depth);
         if shape.repeats {
@@ -41,25 +40,6 @@ impl Emitter<'_> {
         } else {
             self.counted(&shape, around, below)
         }
-    }
-
-    /// The shape with the bounds that its items imply.
-    fn settled(&self, shape: &ArrayShape) -> ArrayShape {
-        let mut shape = shape.clone();
-        let blocked = shape.prefix.iter().position(|&item| item == FormulaId::NEVER);
-        if let Some(place) = blocked {
-            shape.prefix.truncate(place);
-            shape.rest = FormulaId::NEVER;
-        }
-        if shape.rest == FormulaId::NEVER {
-            shape.max = Some(shape.max.unwrap_or(u32::MAX).min(shape.prefix.len() as u32));
-        }
-        if let Some(max) = shape.max
-            && (max as usize) < shape.prefix.len()
-        {
-            shape.prefix.truncate(max as usize);
-        }
-        shape
     }
 
     /// A sequence: the prefix, as far as it is there, and the rest.
@@ -138,7 +118,7 @@ impl Emitter<'_> {
             unique: false,
         };
         let may_be_empty = shape.min == 0 && shape.contains.iter().all(|count| count.min == 0);
-        self.bracketed(("[", "]"), around, layout, parts, may_be_empty)
+        Ok(self.bracketed(("[", "]"), around, layout, parts, may_be_empty))
     }
 
     fn counted_item(
@@ -194,7 +174,7 @@ impl Emitter<'_> {
             variants: Box::new([Variant { value, counters: Box::new([0]) }]),
         };
         let mut entries = Vec::new();
-        for text in self.listed_scalars(&set)? {
+        for text in listed_scalars(&set)? {
             let builder = self.builder();
             let literal = builder.bytes(text);
             let part = builder.seq([literal, around.after]);
@@ -205,8 +185,8 @@ impl Emitter<'_> {
             TextSet::Finite(texts) => {
                 entries.extend(texts.iter().map(|text| once(Some(text.clone()), after)));
             }
-            language => {
-                let keys = language.expr(&mut self.expander.algebra.languages)?;
+            TextSet::Language { .. } => {
+                let keys = set.texts.expr(&mut self.expander.algebra.languages)?;
                 let variants = Box::new([Variant { value: after, counters: Box::new([0]) }]);
                 others.push(Others { keys: Some(parts.add(keys)), variants });
             }
@@ -224,30 +204,48 @@ impl Emitter<'_> {
             implies: Box::default(),
             unique: true,
         };
-        self.bracketed(("[", "]"), around, layout, parts, shape.min == 0)
+        Ok(self.bracketed(("[", "]"), around, layout, parts, shape.min == 0))
     }
+}
 
-    /// The values of a set other than strings, written out.
-    fn listed_scalars(&mut self, set: &ValueSet) -> Result<Vec<String>> {
-        if !set.arrays.is_empty() || !set.objects.is_empty() {
-            return Err(Error::unsupported("uniqueItems where items may be arrays or objects")
-                .with_help("give the items a type: strings, booleans, null, integers of a small range"));
-        }
-        let mut listed = Vec::new();
-        for (there, text) in [(set.null, "null"), (set.truth, "true"), (set.falsity, "false")] {
-            if there {
-                listed.push(text.to_owned());
-            }
-        }
-        if !set.numbers.is_empty() {
-            let numbers: Option<Vec<Decimal>> = set.numbers.single().map(|one| vec![one.clone()]);
-            let Some(numbers) = numbers else {
-                return Err(Error::unsupported(format!(
-                    "uniqueItems where items may be numbers, except of a range of at most {MAX_LISTED}"
-                )));
-            };
-            listed.extend(numbers.iter().map(ToString::to_string));
-        }
-        Ok(listed)
+/// The shape with the bounds that its items imply.
+fn settled(shape: &ArrayShape) -> ArrayShape {
+    let mut shape = shape.clone();
+    let blocked = shape.prefix.iter().position(|&item| item == FormulaId::NEVER);
+    if let Some(place) = blocked {
+        shape.prefix.truncate(place);
+        shape.rest = FormulaId::NEVER;
     }
+    if shape.rest == FormulaId::NEVER {
+        shape.max = Some(shape.max.unwrap_or(u32::MAX).min(shape.prefix.len() as u32));
+    }
+    if let Some(max) = shape.max
+        && (max as usize) < shape.prefix.len()
+    {
+        shape.prefix.truncate(max as usize);
+    }
+    shape
+}
+
+/// The values of a set other than strings, written out.
+fn listed_scalars(set: &ValueSet) -> Result<Vec<String>> {
+    if !set.arrays.is_empty() || !set.objects.is_empty() {
+        return Err(Error::unsupported("uniqueItems where items may be arrays or objects")
+            .with_help("give the items a type: strings, booleans, null, integers of a small range"));
+    }
+    let mut listed = Vec::new();
+    for (there, text) in [(set.null, "null"), (set.truth, "true"), (set.falsity, "false")] {
+        if there {
+            listed.push(text.to_owned());
+        }
+    }
+    if !set.numbers.is_empty() {
+        let Some(numbers) = set.numbers.listed(MAX_LISTED) else {
+            return Err(Error::unsupported(format!(
+                "uniqueItems where items may be numbers, except of a range of at most {MAX_LISTED}"
+            )));
+        };
+        listed.extend(numbers.iter().map(ToString::to_string));
+    }
+    Ok(listed)
 }

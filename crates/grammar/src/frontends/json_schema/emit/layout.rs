@@ -11,11 +11,11 @@ const MAX_INDENTED: u32 = 24;
 
 /// How deep a value lies, as far as its white space depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Depth(u32);
+pub(super) struct Depth(u32);
 
 /// The white space and the separators of one conversion.
 #[derive(Debug)]
-pub struct Layout {
+pub(super) struct Layout {
     style: Style,
     item_separator: String,
     key_separator: String,
@@ -33,22 +33,22 @@ enum Style {
 
 /// What stands around the members of a list.
 #[derive(Clone, Copy, Debug)]
-pub struct Around {
+pub(super) struct Around {
     /// After the opening bracket.
-    pub open: ExprId,
+    pub(super) open: ExprId,
     /// After a member.
-    pub after: ExprId,
+    pub(super) after: ExprId,
     /// Between the white space after a member and the next one.
-    pub separator: ExprId,
+    pub(super) separator: ExprId,
     /// Before the closing bracket, if there are members.
-    pub close: ExprId,
+    pub(super) close: ExprId,
     /// Whether `open` and `close` are left out if there is no member.
-    pub tight_if_empty: bool,
+    pub(super) tight_if_empty: bool,
 }
 
 impl Layout {
     /// The layout that the options ask for.
-    pub fn new(options: &Options) -> Self {
+    pub(super) fn new(options: &Options) -> Self {
         let style = match (options.any_whitespace, options.indent) {
             (true, _) => Style::Free { most: options.max_whitespace },
             (false, None) => Style::Line,
@@ -63,12 +63,12 @@ impl Layout {
     }
 
     /// The depth of the root.
-    pub fn start(&self) -> Depth {
+    pub(super) fn start() -> Depth {
         Depth(0)
     }
 
     /// The depth of what lies in a value.
-    pub fn below(&self, depth: Depth) -> Depth {
+    pub(super) fn below(&self, depth: Depth) -> Depth {
         match self.style {
             Style::Indented { .. } => Depth((depth.0 + 1).min(MAX_INDENTED)),
             _ => depth,
@@ -81,7 +81,7 @@ impl Layout {
     }
 
     /// What stands between a key and its value.
-    pub fn colon(&self, builder: &mut Builder) -> ExprId {
+    pub(super) fn colon(&self, builder: &mut Builder) -> ExprId {
         match self.style {
             Style::Free { most } => {
                 let space = Self::free(builder, most);
@@ -93,7 +93,7 @@ impl Layout {
     }
 
     /// What stands around the members of a list at `depth`.
-    pub fn around(&self, builder: &mut Builder, depth: Depth) -> Around {
+    pub(super) fn around(&self, builder: &mut Builder, depth: Depth) -> Around {
         let empty = builder.empty();
         match self.style {
             Style::Free { most } => {

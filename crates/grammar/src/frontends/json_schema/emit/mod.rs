@@ -21,7 +21,7 @@ use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
 use layout::{Depth, Layout};
 
 /// Emits the rules of one conversion.
-pub struct Emitter<'b> {
+pub(super) struct Emitter<'b> {
     expander: Expander<'b>,
     layout: Layout,
     /// The expressions of formulas, by the depth of their white space.
@@ -31,11 +31,11 @@ pub struct Emitter<'b> {
 }
 
 /// The grammar of a formula, and the expander with its findings.
-pub fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
+pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
     let layout = Layout::new(expander.options);
     let mut emitter = Emitter { expander, layout, known: FxHashMap::default(), pending: Vec::new() };
     let rule = emitter.builder().declare("root");
-    let depth = emitter.layout.start();
+    let depth = Layout::start();
     let set = emitter.set_of(root)?;
     if set.is_never() {
         return Err(emitter.expander.no_value());

@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::ir::ExprId;
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant};
 
-/// So many conditions on values of unknown keys may meet in one object.
-const MAX_WITNESSES: usize = 4;
+/// So many conditions that a member must bear out may meet in one key.
+const MAX_WITNESSES: usize = 6;
 
 /// The parts of a list, as they come together.
 #[derive(Default)]
@@ -45,7 +45,7 @@ impl Emitter<'_> {
         let mut list =
             Draft { parts: Parts::default(), colon, after: around.after, depth: self.layout.below(depth) };
         let separator = list.parts.add(around.separator);
-        let names = self.names(shape);
+        let names = names(shape);
         let mut entries = Vec::with_capacity(names.len());
         for name in names.keys() {
             entries.push(self.entry(shape, name, &mut list)?);
@@ -71,7 +71,7 @@ impl Emitter<'_> {
             unique: true,
         };
         let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
-        self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty)
+        Ok(self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty))
     }
 
     /// A list between brackets.
@@ -82,36 +82,16 @@ impl Emitter<'_> {
         layout: List,
         parts: Parts,
         may_be_empty: bool,
-    ) -> Result<ExprId> {
+    ) -> ExprId {
         let builder = self.builder();
         let members = builder.members(tidy(layout), parts.0);
         let (open, close) = (builder.bytes(open), builder.bytes(close));
         let full = builder.seq([open, around.open, members, around.close, close]);
         if around.tight_if_empty && may_be_empty {
             let empty = builder.seq([open, close]);
-            return Ok(builder.alt([empty, full]));
+            return builder.alt([empty, full]);
         }
-        Ok(full)
-    }
-
-    /// All keys that somebody names, the declared ones first and in order.
-    fn names(&self, shape: &ObjectShape) -> IndexMap<Rc<str>, ()> {
-        let mut names: IndexMap<Rc<str>, ()> = shape.named.keys().map(|name| (Rc::clone(name), ())).collect();
-        let mut add = |name: &Rc<str>| {
-            if !names.contains_key(name) {
-                names.insert(Rc::clone(name), ());
-            }
-        };
-        shape.required.iter().for_each(&mut add);
-        for (first, second) in &shape.implies {
-            add(first);
-            add(second);
-        }
-        let all = shape.families.iter().map(|(keys, _)| keys);
-        for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
-            keys.mentions(&mut add, &mut |_| ());
-        }
-        names
+        full
     }
 
     fn regions(&mut self, shape: &ObjectShape) -> Result<Vec<Region>> {
@@ -162,6 +142,37 @@ impl Emitter<'_> {
         witnesses: &[(usize, FormulaId)],
         list: &mut Draft,
     ) -> Result<Box<[Variant]>> {
+        let mut open = Vec::new();
+        let mut always = vec![0];
+        for &(at, bears) in witnesses {
+            let formulas = &mut self.expander.algebra.formulas;
+            let (within, outside) = (formulas.and(value, bears), formulas.not(bears));
+            let beyond = formulas.and(value, outside);
+            if self.expander.is_hollow(within)? {
+                continue;
+            }
+            if self.expander.is_hollow(beyond)? {
+                always.push(at as u32 + 1);
+            } else {
+                open.push((at, bears));
+            }
+        }
+        self.combined(value, &open, &always, list)
+    }
+
+    /// A variant for each choice of the witnesses that the value may or may not bear out.
+    fn combined(
+        &mut self,
+        value: FormulaId,
+        witnesses: &[(usize, FormulaId)],
+        always: &[u32],
+        list: &mut Draft,
+    ) -> Result<Box<[Variant]>> {
+        if witnesses.len() > MAX_WITNESSES {
+            return Err(Error::unsupported(
+                "too many conditions on the members of an object meet in one key",
+            ));
+        }
         let mut variants = Vec::new();
         for chosen in 0..1_u32 << witnesses.len() {
             let chosen = |at: usize| chosen & (1 << at) != 0;
@@ -174,8 +185,10 @@ impl Emitter<'_> {
             }
             let expr = self.value(formula, list.depth)?;
             let part = self.builder().seq([list.colon, expr, list.after]);
-            let counters = std::iter::once(0).chain(picked().map(|(at, _)| *at as u32 + 1));
-            variants.push(Variant { value: list.parts.add(part), counters: counters.collect() });
+            let mut counters: Vec<u32> = always.to_vec();
+            counters.extend(picked().map(|(at, _)| *at as u32 + 1));
+            counters.sort_unstable();
+            variants.push(Variant { value: list.parts.add(part), counters: counters.into() });
         }
         Ok(variants.into())
     }
@@ -199,4 +212,24 @@ fn tidy(mut layout: List) -> List {
         variants.chain(others).for_each(|variant| variant.counters = Box::default());
     }
     layout
+}
+
+/// All keys that somebody names, the declared ones first and in order.
+fn names(shape: &ObjectShape) -> IndexMap<Rc<str>, ()> {
+    let mut names: IndexMap<Rc<str>, ()> = shape.named.keys().map(|name| (Rc::clone(name), ())).collect();
+    let mut add = |name: &Rc<str>| {
+        if !names.contains_key(name) {
+            names.insert(Rc::clone(name), ());
+        }
+    };
+    shape.required.iter().for_each(&mut add);
+    for (first, second) in &shape.implies {
+        add(first);
+        add(second);
+    }
+    let all = shape.families.iter().map(|(keys, _)| keys);
+    for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {
+        keys.mentions(&mut add, &mut |_| ());
+    }
+    names
 }

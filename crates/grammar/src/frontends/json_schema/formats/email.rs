@@ -3,7 +3,7 @@
 //! RFC 5321 bounds the local part by 64 bytes and the whole by 254. Counting the whole would tie both sides of the `@`
 //! together, so domains are bounded by 189, which is what is left in any case. The bound of the local part is a
 //! conjunction with a plain repeat: dots may not stand side by side, and a repeat cannot count over that. It is an
-//! automaton of some 260 states.
+//! automaton of some 250 states.
 //!
 //! Other languages count in bytes as well, so their characters are bounded by the most bytes that one of them takes.
 

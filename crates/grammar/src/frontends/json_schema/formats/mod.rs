@@ -10,7 +10,7 @@
 //! a format that a schema uses twice is one expression. Conjunctions, which are determinised ahead of time, are used by
 //! the two formats for mail only.
 //!
-//! A new format is a function from [`Texts`] to an expression and a line in [`REGISTRY`]. A name that is not listed is
+//! A new format is a function from `Texts` to an expression and a line in [`REGISTRY`]. A name that is not listed is
 //! an annotation, and what becomes of it is for the caller to say.
 
 mod date_time;
@@ -43,6 +43,9 @@ pub struct Format {
     pub about: &'static str,
     /// What the defining document allows and this language leaves out; `None` where the language is exact.
     pub narrower: Option<&'static str>,
+    /// The length of the longest text in code points; `None` where there is no longest. A `maxLength` of as much or more
+    /// says nothing, and to count it would multiply the language by it.
+    pub longest: Option<u32>,
     build: fn(&mut Texts<'_>) -> Result<ExprId>,
 }
 
@@ -70,24 +73,28 @@ pub static REGISTRY: &[Format] = &[
         narrower: Some(
             "a leap second stands at the end of June or December in UTC, with an offset of whole hours",
         ),
+        longest: None,
         build: date_time::date_time,
     },
     Format {
         name: "date",
         about: "a day that the Gregorian calendar has, as `2024-02-29` (RFC 3339)",
         narrower: None,
+        longest: Some(10),
         build: date_time::date,
     },
     Format {
         name: "time",
         about: "a time of day with its offset, as `23:59:59.5+01:00` (RFC 3339)",
         narrower: Some("a leap second, 23:59:60 in UTC, has an offset of whole hours"),
+        longest: None,
         build: date_time::time,
     },
     Format {
         name: "duration",
         about: "a duration, as `P1Y2M3DT4H5M6S` or `P2W` (RFC 3339, appendix A)",
         narrower: Some("letters are capitals, as in ISO 8601"),
+        longest: None,
         build: duration::duration,
     },
     Format {
@@ -97,15 +104,17 @@ pub static REGISTRY: &[Format] = &[
             "a domain has up to two labels of 41 characters and then up to five of 20, and is otherwise as in \
              `hostname`; an address literal is IPv4 without leading zeros, or IPv6",
         ),
+        longest: Some(253),
         build: email::email,
     },
     Format {
         name: "idn-email",
         about: "a mail address with letters of any language (RFC 6531)",
         narrower: Some(
-            "as `email`, with domains as in `idn-hostname`; a local part that is not ASCII has at most 32, 21 or 16 \
-             characters, as they take 2, 3 or 4 bytes",
+            "as `email`, or with a domain of up to three labels as in `idn-hostname`; a local part that is not ASCII \
+             has at most 32, 21 or 16 characters, as they take up to 2, 3 or 4 bytes",
         ),
+        longest: Some(253),
         build: email::idn_email,
     },
     Format {
@@ -113,8 +122,10 @@ pub static REGISTRY: &[Format] = &[
         about: "a host name (RFC 1123) of labels of at most 63 characters, at most 253 in all",
         narrower: Some(
             "no label begins with `xn--`, since Punycode cannot be checked; a name of several labels has up to two of \
-             63 characters and then up to five of 24, the last of which begins with a letter",
+             63 characters and then up to five of 24, the last of which begins with a letter; a name of one label \
+             begins with at most 31 digits",
         ),
+        longest: Some(252),
         build: hostname::hostname,
     },
     Format {
@@ -125,70 +136,88 @@ pub static REGISTRY: &[Format] = &[
              one script (Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, Japanese, Chinese, Korean) and of \
              at most 14 letters, 10 in the last three; no joiners or other characters that depend on their context",
         ),
+        longest: Some(252),
         build: idn_hostname::idn_hostname,
     },
     Format {
         name: "ipv4",
         about: "an IPv4 address as four decimal numbers (RFC 2673)",
         narrower: None,
+        longest: Some(15),
         build: ip::ipv4,
     },
     Format {
         name: "ipv6",
         about: "an IPv6 address (RFC 4291) without a zone; the end may be written as IPv4",
         narrower: None,
+        longest: Some(45),
         build: ip::ipv6,
     },
-    Format { name: "uri", about: "a URI with its scheme (RFC 3986)", narrower: None, build: uri::uri },
+    Format {
+        name: "uri",
+        about: "a URI with its scheme (RFC 3986)",
+        narrower: None,
+        longest: None,
+        build: uri::uri,
+    },
     Format {
         name: "uri-reference",
         about: "a URI or a relative reference (RFC 3986)",
         narrower: None,
+        longest: None,
         build: uri::uri_reference,
     },
     Format {
         name: "iri",
         about: "a URI with its scheme and characters of any language (RFC 3987)",
         narrower: None,
+        longest: None,
         build: uri::iri,
     },
     Format {
         name: "iri-reference",
         about: "an IRI or a relative reference (RFC 3987)",
         narrower: None,
+        longest: None,
         build: uri::iri_reference,
     },
     Format {
         name: "uri-template",
         about: "a URI template of any level (RFC 6570)",
         narrower: Some("no operators that are reserved for later (`=`, `,`, `!`, `@`, `|`)"),
+        longest: None,
         build: uri_template::uri_template,
     },
     Format {
         name: "uuid",
         about: "a UUID as 32 hexadecimal digits in five groups (RFC 4122)",
         narrower: None,
+        longest: Some(36),
         build: uuid::uuid,
     },
     Format {
         name: "json-pointer",
         about: "a JSON Pointer as a plain string (RFC 6901)",
         narrower: None,
+        longest: None,
         build: json_pointer::json_pointer,
     },
     Format {
         name: "relative-json-pointer",
         about: "a JSON Pointer that first goes up some levels",
         narrower: Some("no `+n` or `-n` that moves along an array, which not all drafts have"),
+        longest: None,
         build: json_pointer::relative_json_pointer,
     },
     Format {
         name: "regex",
         about: "a regular expression of ECMA-262, valid with and without its flag `u`",
         narrower: Some(
-            "groups nest four deep, and once inside of assertions, which stand at the top or in one group; no names and \
-             no backreferences; ranges in classes and of quantifiers only where their order is plain to see",
+            "groups nest four deep, and once inside of assertions, which stand at the top or in one group; no names, \
+             backreferences, `\\0`, `\\u{...}` or halves of surrogate pairs, and no properties but general \
+             categories; ranges in classes and of quantifiers only where their order is plain to see",
         ),
+        longest: None,
         build: regex::regex,
     },
 ];

@@ -7,7 +7,7 @@ mod suite;
 use super::{REGISTRY, find, language, names};
 use crate::ir::Builder;
 use crate::limits::{Budget, Limits};
-use crate::regular::{Dfa, determinize};
+use crate::regular::{Dfa, StateId, determinize};
 
 /// The automaton of a format.
 fn automaton(name: &str) -> Dfa {
@@ -53,4 +53,38 @@ fn automata_are_of_modest_size() {
         let states = automaton(name).len();
         assert!(states < 20_000, "{name} has {states} states");
     }
+}
+
+#[test]
+fn the_longest_text_is_as_long_as_it_says() {
+    for format in REGISTRY {
+        assert_eq!(longest(&automaton(format.name)), format.longest, "{}", format.name);
+    }
+}
+
+/// The length in code points of the longest text, or `None` where there is none: the longest way, found by taking away
+/// states that nothing leads to any more.
+fn longest(dfa: &Dfa) -> Option<u32> {
+    let mut ways_in = vec![0; dfa.len()];
+    let states = 0..dfa.len() as StateId;
+    for (_, _, target) in states.flat_map(|state| dfa.edges(state)) {
+        ways_in[*target as usize] += 1;
+    }
+    let mut lengths = vec![0; dfa.len()];
+    let mut open = vec![Dfa::START];
+    let mut done = 0;
+    while let Some(state) = open.pop() {
+        done += 1;
+        for &(low, _, target) in dfa.edges(state) {
+            let continues = (0x80..0xc0).contains(&low);
+            let length = lengths[state as usize] + u32::from(!continues);
+            lengths[target as usize] = length.max(lengths[target as usize]);
+            ways_in[target as usize] -= 1;
+            if ways_in[target as usize] == 0 {
+                open.push(target);
+            }
+        }
+    }
+    // What a loop leads to is never taken away.
+    (done == dfa.len()).then(|| lengths.into_iter().max().unwrap_or(0))
 }

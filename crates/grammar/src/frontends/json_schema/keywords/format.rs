@@ -23,8 +23,7 @@ pub(super) fn apply(
         expander.note(schema.at, "format", Outcome::Annotation, "formats are annotations by request");
         return Ok(());
     }
-    let languages = &mut expander.algebra.languages;
-    let Some(language) = formats::language(name, &mut languages.builder, languages.budget) else {
+    let Some(language) = expander.format(name) else {
         expander.note(schema.at, "format", Outcome::Annotation, format!("{name:?} is not a known format"));
         return Ok(());
     };

@@ -34,6 +34,7 @@ mod types;
 mod unevaluated_items;
 mod unevaluated_properties;
 mod unique_items;
+mod vocabulary;
 
 use std::sync::LazyLock;
 
@@ -239,8 +240,10 @@ pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Resu
         strict::imply_types(object, &mut set);
     }
     let mut later = Vec::new();
+    let remarks_only = vocabulary::lacks_validation(expander, schema);
     for (name, value) in object.iter() {
         match find(name, schema.draft) {
+            Some(keyword) if remarks_only && vocabulary::validates(keyword.name) => {}
             Some(keyword) if keyword.turn == Turn::First => {
                 apply_one(expander, schema, keyword, value, &mut set)?;
             }

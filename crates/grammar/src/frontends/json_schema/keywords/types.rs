@@ -1,4 +1,4 @@
-//! `type`: one type or a list of them. Beside it OpenAPI's `nullable: true` adds null.
+//! `type`: one type or a list of them. Beside it `OpenAPI`'s `nullable: true` adds null.
 
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};

@@ -109,6 +109,7 @@ impl ArrayShape {
     }
 
     /// What both admit.
+    #[must_use]
     pub fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Self {
         let mut both = self.clone();
         both.narrow_items(&other.prefix, other.rest, algebra);

@@ -50,6 +50,12 @@ pub struct Formulas {
     index: FxHashMap<Formula, FormulaId>,
 }
 
+impl Default for Formulas {
+    fn default() -> Self {
+        Formulas::new()
+    }
+}
+
 impl Formulas {
     /// The two constants alone.
     pub fn new() -> Self {
@@ -57,11 +63,6 @@ impl Formulas {
         formulas.intern(Formula::Any);
         formulas.intern(Formula::Never);
         formulas
-    }
-
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.all.len()
     }
 
     /// The formula `id`.

@@ -65,7 +65,9 @@ impl Keys {
             TextSet::Finite(names) => {
                 KeyList { names: names.iter().map(|name| Rc::from(&**name)).collect(), patterns: Vec::new() }
             }
-            language => KeyList { names: IndexSet::new(), patterns: vec![language.expr(languages)?] },
+            TextSet::Language { .. } => {
+                KeyList { names: IndexSet::new(), patterns: vec![texts.expr(languages)?] }
+            }
         };
         Ok(Keys::Unlisted(Rc::new(list)))
     }

@@ -119,6 +119,7 @@ impl ObjectShape {
     }
 
     /// What both admit.
+    #[must_use]
     pub fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Self {
         let mut both = self.clone();
         if both.named.is_empty() {

@@ -5,7 +5,7 @@
 //! are kept apart because the usual string has nothing else, and because most patterns say something about the length
 //! themselves: then the bounds melt into the pattern, or turn out to be no news.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -14,7 +14,9 @@ use smallvec::SmallVec;
 use crate::error::Result;
 use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;
-use crate::regular::{self, CharSet, Dfa, StateId};
+use crate::regular::{self, CharSet, Dfa};
+
+use super::lengths;
 
 /// The expressions of texts, and the automata of those that somebody asked about.
 #[derive(Debug)]
@@ -226,10 +228,10 @@ impl TextSet {
             }
             TextSet::Language { conjuncts, min, max } => match conjuncts.as_slice() {
                 [] => Ok(languages.of_length(*min, *max)),
-                &[one] => with_length(one, *min, *max, languages),
+                &[one] => Ok(with_length(one, *min, *max, languages)),
                 several => {
                     let all = languages.builder.and(several.iter().copied());
-                    with_length(all, *min, *max, languages)
+                    Ok(with_length(all, *min, *max, languages))
                 }
             },
         }
@@ -237,9 +239,9 @@ impl TextSet {
 }
 
 /// The texts of `expr` with a length within the bounds.
-fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languages<'_>) -> Result<ExprId> {
+fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languages<'_>) -> ExprId {
     if min == 0 && max.is_none() {
-        return Ok(expr);
+        return expr;
     }
     if let &Expr::Repeat { body, min: low, max: high } = languages.builder.expr(expr)
         && matches!(languages.builder.expr(body), Expr::Class(_))
@@ -248,74 +250,16 @@ fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languag
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        return Ok(languages.builder.repeat(body, low.max(min), high));
+        return languages.builder.repeat(body, low.max(min), high);
     }
-    let automaton = languages.automaton(expr)?;
-    let (shortest, longest) = lengths(&automaton);
+    let (shortest, longest) = lengths::of_expr(&languages.builder, expr);
     let min = if shortest >= min { 0 } else { min };
     let max = max.filter(|&max| longest.is_none_or(|longest| longest > max));
     if min == 0 && max.is_none() {
-        return Ok(expr);
+        return expr;
     }
     let bounds = languages.of_length(min, max);
-    Ok(languages.builder.and([expr, bounds]))
-}
-
-/// The length of the shortest text of an automaton, and of the longest if there is one, in code points.
-fn lengths(dfa: &Dfa) -> (u32, Option<u32>) {
-    let leads = |low: u8, high: u8| !(0x80..0xC0).contains(&low) || !(0x80..0xC0).contains(&high);
-    let mut distance = vec![u32::MAX; dfa.len()];
-    let mut queue = VecDeque::new();
-    let mut shortest = u32::MAX;
-    if !dfa.is_empty() {
-        distance[Dfa::START as usize] = 0;
-        queue.push_back(Dfa::START);
-    }
-    while let Some(state) = queue.pop_front() {
-        let here = distance[state as usize];
-        if dfa.is_accepting(state) {
-            shortest = shortest.min(here);
-        }
-        for &(low, high, next) in dfa.edges(state) {
-            let step = u32::from(leads(low, high));
-            if here + step < distance[next as usize] {
-                distance[next as usize] = here + step;
-                if step == 0 { queue.push_front(next) } else { queue.push_back(next) }
-            }
-        }
-    }
-    (shortest, longest(dfa, leads))
-}
-
-/// The length of the longest text, if there is one: none where the automaton has a circle.
-fn longest(dfa: &Dfa, leads: impl Fn(u8, u8) -> bool) -> Option<u32> {
-    const OPEN: u32 = u32::MAX - 1;
-    const UNKNOWN: u32 = u32::MAX;
-    if dfa.is_empty() {
-        return Some(0);
-    }
-    let mut length = vec![UNKNOWN; dfa.len()];
-    let mut stack: Vec<(StateId, usize)> = vec![(Dfa::START, 0)];
-    length[Dfa::START as usize] = OPEN;
-    while let Some((state, at)) = stack.pop() {
-        let edges = dfa.edges(state);
-        if let Some(&(_, _, next)) = edges.get(at) {
-            stack.push((state, at + 1));
-            match length[next as usize] {
-                OPEN => return None,
-                UNKNOWN => {
-                    length[next as usize] = OPEN;
-                    stack.push((next, 0));
-                }
-                _ => {}
-            }
-            continue;
-        }
-        let beyond =
-            |&(low, high, next): &(u8, u8, StateId)| length[next as usize] + u32::from(leads(low, high));
-        length[state as usize] = edges.iter().map(beyond).max().unwrap_or(0);
-    }
-    Some(length[Dfa::START as usize])
+    languages.builder.and([expr, bounds])
 }
 
 /// The alternatives of a sorted list of texts, with what they begin with in common written once.

@@ -62,9 +62,9 @@ fn simple_term(texts: &mut Texts<'_>, quantifier: ExprId) -> Result<ExprId> {
     let character = texts.pattern(&format!("{PLAIN}|\\.|\\\\(?:{CHARACTER_ESCAPES}|{CLASS_ESCAPES})"))?;
     let class = class::class(texts)?;
     let atom = texts.alt([character, class]);
-    let quantified = texts.seq([atom, quantifier]);
+    let term = texts.seq([atom, quantifier]);
     let others = texts.pattern("[\\^$|]|\\\\[bB]")?;
-    Ok(texts.alt([quantified, others]))
+    Ok(texts.alt([term, others]))
 }
 
 /// A quantifier or none. Two numbers are in order if the first has one digit, and also if it has two and the second

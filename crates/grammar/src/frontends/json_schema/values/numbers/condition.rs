@@ -10,7 +10,6 @@
 //! alternatives such as "multiple of 2 and not of 6" would need one.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::decimal::Decimal;
 use super::steps;
@@ -40,6 +39,13 @@ impl Condition {
         Condition { everywhere: true, terms: Box::default() }
     }
 
+    /// The sum with these terms, whose steps are positive.
+    pub(super) fn new(everywhere: bool, terms: impl IntoIterator<Item = (Decimal, i64)>) -> Result<Self> {
+        let mut sum = Sum::default();
+        terms.into_iter().try_for_each(|(step, coefficient)| sum.add(&step, 1, coefficient))?;
+        sum.finish(everywhere)
+    }
+
     /// The multiples of a positive step.
     pub(super) fn multiples(step: Decimal) -> Self {
         Condition { everywhere: false, terms: Box::new([(step, 1)]) }
@@ -66,6 +72,11 @@ impl Condition {
         self.everywhere
     }
 
+    /// The grids with their coefficients.
+    pub(super) fn terms(&self) -> &[(Decimal, i64)] {
+        &self.terms
+    }
+
     /// The steps of the grids.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Decimal> {
         self.terms.iter().map(|(step, _)| step)
@@ -79,8 +90,9 @@ impl Condition {
     /// Whether a number is in it, given the answer for each grid in the order of [`Condition::steps`].
     pub(super) fn decide(&self, in_grid: impl IntoIterator<Item = bool>) -> bool {
         let terms = self.terms.iter().zip(in_grid);
-        let sum: i64 = terms.filter(|(_, inside)| *inside).map(|((_, coefficient), _)| coefficient).sum();
-        i64::from(self.everywhere) + sum != 0
+        let inside =
+            terms.filter(|(_, inside)| *inside).map(|((_, coefficient), _)| i128::from(*coefficient));
+        i128::from(self.everywhere) + inside.sum::<i128>() != 0
     }
 
     pub(super) fn contains(&self, value: &Decimal) -> bool {
@@ -127,11 +139,8 @@ impl Condition {
 
     /// The condition with other steps; steps that become equal are added up.
     pub(super) fn with_steps(&self, mut change: impl FnMut(&Decimal) -> Result<Decimal>) -> Result<Self> {
-        let mut sum = Sum::default();
-        for (step, coefficient) in &self.terms {
-            sum.add(&change(step)?, 1, *coefficient)?;
-        }
-        sum.finish(self.everywhere)
+        let changed = self.terms.iter().map(|(step, coefficient)| Ok((change(step)?, *coefficient)));
+        Self::new(self.everywhere, changed.collect::<Result<Vec<_>>>()?)
     }
 
     /// The step of a grid that holds the whole set, where there is one: no number of the set lies between its multiples.
@@ -142,14 +151,6 @@ impl Condition {
         let mut steps = self.steps();
         let Some(first) = steps.next() else { return Ok(None) };
         steps.try_fold(first.clone(), |grain, step| steps::common_divisor(&grain, step)).map(Some)
-    }
-}
-
-/// The sum, as in `1 -1*7 +2*14`.
-impl fmt::Display for Condition {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}", u8::from(self.everywhere))?;
-        self.terms.iter().try_for_each(|(step, coefficient)| write!(out, " {coefficient:+}*{step}"))
     }
 }
 

@@ -134,6 +134,11 @@ impl Decimal {
         self.point - i32::try_from(self.digits.len()).unwrap_or(i32::MAX)
     }
 
+    /// How many significant digits it has.
+    pub(super) fn digit_count(&self) -> usize {
+        self.digits.len()
+    }
+
     /// The digits before the point, at least one, and those behind it, without zeros at the end.
     pub(super) fn plain_digits(&self) -> (Vec<u8>, Vec<u8>) {
         let point = usize::try_from(self.point).unwrap_or(0);

@@ -4,8 +4,6 @@
 //! ends there are no open and closed cases, two intervals that touch share a cut, and an interval is empty only if its
 //! cuts are equal or crossed.
 
-use std::fmt;
-
 use super::decimal::Decimal;
 
 /// The side of a number on which a cut lies.
@@ -102,21 +100,5 @@ impl Interval {
 
     pub(super) fn shifted(&self, places: i32) -> Self {
         Interval { low: self.low.shifted(places), high: self.high.shifted(places) }
-    }
-}
-
-/// As in `[1, 100)`; an end without bound is left out.
-impl fmt::Display for Interval {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.low {
-            Cut::At(value, Side::Below) => write!(out, "[{value}, ")?,
-            Cut::At(value, Side::Above) => write!(out, "({value}, ")?,
-            _ => out.write_str("(, ")?,
-        }
-        match &self.high {
-            Cut::At(value, Side::Above) => write!(out, "{value}]"),
-            Cut::At(value, Side::Below) => write!(out, "{value})"),
-            _ => out.write_str(")"),
-        }
     }
 }

@@ -8,7 +8,8 @@
 //! the business of [`emit`]; see there for what can be regular and what cannot.
 //!
 //! Reading order: [`Decimal`], a number; `steps`, the arithmetic of grids; `condition`, boolean combinations of grids;
-//! `interval`, pieces of the line; [`NumberSet`], conditions on pieces of the line; [`emit`], sets as expressions.
+//! `interval`, pieces of the line; [`NumberSet`], conditions on pieces of the line; [`emit`], sets as expressions;
+//! `text`, which lets the printer print what became an automaton.
 
 mod condition;
 mod decimal;
@@ -16,6 +17,7 @@ mod emit;
 mod interval;
 mod set;
 mod steps;
+mod text;
 
 #[cfg(test)]
 mod tests;
@@ -23,3 +25,12 @@ mod tests;
 pub use decimal::Decimal;
 pub use emit::{Spelling, emit};
 pub use set::NumberSet;
+
+use crate::error::Result;
+use crate::ir::Automaton;
+use crate::limits::Budget;
+
+/// The automaton that `text` describes: plain decimal spellings without a sign; with a point only if `points`.
+pub(crate) fn decimals(text: &str, points: bool, budget: &Budget) -> Result<Automaton> {
+    emit::automaton(&set::Piece::parse(text)?, points, budget)
+}

@@ -6,8 +6,8 @@
 //! Invariants:
 //!
 //! 1. Pieces are in order and do not overlap, and no condition is the empty one. A set without pieces is empty.
-//! 2. A piece whose condition lies on a grid ends at members of that grid, or nowhere. A piece of one number has the
-//!    condition that holds everywhere.
+//! 2. A piece whose condition lies on a grid ends at members of that grid, or nowhere. A piece whose numbers all meet
+//!    the condition, as one of a single number does, has the condition that holds everywhere.
 //! 3. Neighbouring pieces that can be one piece are one.
 //!
 //! So a set that is empty has no piece, with one exception: a long piece under a condition of several grids may be
@@ -17,8 +17,6 @@ use super::condition::Condition;
 use super::decimal::Decimal;
 use super::interval::{Cut, Interval, Side};
 use super::steps;
-use std::fmt;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 
@@ -94,7 +92,7 @@ impl NumberSet {
                 format!("multiples of {step}: not a positive number"),
             ));
         }
-        Ok(Self::of(Interval::all(), Condition::multiples(step.clone())))
+        Ok(Self::of(Interval::all(), Condition::multiples(steps::checked(step.clone())?)))
     }
 
     fn of(interval: Interval, condition: Condition) -> Self {
@@ -126,6 +124,32 @@ impl NumberSet {
             [piece] => piece.interval.as_point(),
             _ => None,
         }
+    }
+
+    /// All numbers of the set, in order, where there are at most `most` and each is a single one or whole.
+    pub fn listed(&self, most: usize) -> Option<Vec<Decimal>> {
+        let mut numbers = Vec::new();
+        for piece in &self.pieces {
+            if let Some(point) = piece.interval.as_point() {
+                numbers.push(point.clone());
+            } else {
+                let (Cut::At(low, _), Cut::At(high, _)) = (&piece.interval.low, &piece.interval.high) else {
+                    return None;
+                };
+                let whole = |end: &Decimal| end.to_string().parse::<i64>().ok();
+                let (low, high) = (whole(low)?, whole(high)?);
+                if !piece.condition.is_whole() || high.abs_diff(low) > 16 * most as u64 {
+                    return None;
+                }
+                let candidates = (low..=high).filter_map(|number| Decimal::parse(&number.to_string()).ok());
+                numbers.extend(candidates.filter(|number| self.contains(number)));
+            }
+            if numbers.len() > most {
+                return None;
+            }
+        }
+        numbers.dedup();
+        Some(numbers)
     }
 
     /// The numbers in both sets.
@@ -170,7 +194,7 @@ impl NumberSet {
             let (condition, end) = one.at(&low);
             let (other_condition, other_end) = two.at(&low);
             let high = end.min(other_end).clone();
-            let condition = combine(&condition, &other_condition)?;
+            let condition = combine(condition, other_condition)?;
             set.push(Interval { low, high: high.clone() }, condition)?;
             set.check_size(budget)?;
             low = high;
@@ -218,13 +242,26 @@ impl Piece {
             None => Some(interval),
         };
         let Some(interval) = interval else { return Ok(None) };
-        let Some(value) = interval.as_point() else { return Ok(Some(Piece { interval, condition })) };
-        Ok(condition.contains(value).then(|| Piece { interval, condition: Condition::anything() }))
+        if let Some(value) = interval.as_point() {
+            let holds = condition.contains(value);
+            return Ok(holds.then(|| Piece { interval, condition: Condition::anything() }));
+        }
+        let holds_throughout = Self::holds_throughout(&condition, &interval)?;
+        let condition = if holds_throughout { Condition::anything() } else { condition };
+        Ok(Some(Piece { interval, condition }))
+    }
+
+    /// Whether an interval is known to have no number that fails the condition.
+    fn holds_throughout(condition: &Condition, interval: &Interval) -> Result<bool> {
+        if condition.is_anything() || !condition.holds_off_grid() {
+            return Ok(condition.is_anything());
+        }
+        Ok(Self::tight(interval.clone(), condition.complement())?.is_none())
     }
 
     /// This piece and one above it as one piece, where that is possible.
     fn join(&self, above: &Self) -> Result<Option<Self>> {
-        let Some(condition) = self.common_condition(above) else { return Ok(None) };
+        let Some(condition) = self.common_condition(above)? else { return Ok(None) };
         if let Some(gap) = Interval::new(self.interval.high.clone(), above.interval.low.clone())
             && Self::tight(gap, condition.clone())?.is_some()
         {
@@ -235,14 +272,19 @@ impl Piece {
     }
 
     /// The condition that would do for both.
-    fn common_condition<'p>(&'p self, above: &'p Self) -> Option<&'p Condition> {
-        let covers = |point: &Piece, other: &Piece| {
-            point.interval.as_point().is_some_and(|value| other.condition.contains(value))
-        };
-        if self.condition == above.condition || covers(above, self) {
-            Some(&self.condition)
+    fn common_condition<'p>(&'p self, above: &'p Self) -> Result<Option<&'p Condition>> {
+        if self.condition == above.condition || above.is_within(&self.condition)? {
+            Ok(Some(&self.condition))
         } else {
-            covers(self, above).then_some(&above.condition)
+            Ok(self.is_within(&above.condition)?.then_some(&above.condition))
+        }
+    }
+
+    /// Whether the piece has no condition of its own, and would hold the same numbers under `condition`.
+    fn is_within(&self, condition: &Condition) -> Result<bool> {
+        match self.interval.as_point() {
+            Some(value) => Ok(condition.contains(value)),
+            None => Ok(self.condition.is_anything() && Self::holds_throughout(condition, &self.interval)?),
         }
     }
 }
@@ -301,12 +343,5 @@ impl<'p> Walk<'p> {
             Some(piece) if piece.interval.low > *low => (&self.nothing, &piece.interval.low),
             Some(piece) => (&piece.condition, &piece.interval.high),
         }
-    }
-}
-
-/// The interval and the sum of the condition, as in `[1, 100): 1 - 7 + 2*14`.
-impl fmt::Display for Piece {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}: {}", self.interval, self.condition)
     }
 }

@@ -1,13 +1,14 @@
 //! The arithmetic of grids: all multiples of a positive step.
 //!
 //! Decimal steps are commensurable: over a power of ten they are whole numbers. So each operation scales its operands
-//! to whole numbers, does the work there, and scales back.
+//! to whole numbers, does the work there, and scales back. Greatest common divisors are the one thing here that takes
+//! quadratic time; steps are kept short for their sake.
 
 use num_bigint::BigUint;
 use num_integer::Integer;
 
 use super::decimal::Decimal;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The scale at which both are whole: times ten to this.
 fn common_scale(one: &Decimal, other: &Decimal) -> i32 {
@@ -19,19 +20,56 @@ fn both(one: &Decimal, other: &Decimal) -> (BigUint, BigUint, i64) {
     (one.scaled_integer(scale), other.scaled_integer(scale), -i64::from(scale))
 }
 
+/// Two steps as whole numbers over powers of ten.
+struct Pair {
+    /// The step whose last digit stands higher.
+    upper: BigUint,
+    upper_place: i32,
+    lower: BigUint,
+    lower_place: i32,
+    /// The greatest common divisor, over the power of ten of the lower step.
+    divisor: BigUint,
+}
+
+impl Pair {
+    fn new(one: &Decimal, other: &Decimal) -> Self {
+        let (upper, lower) =
+            if one.lowest_place() < other.lowest_place() { (other, one) } else { (one, other) };
+        let (upper_place, lower_place) = (upper.lowest_place(), lower.lowest_place());
+        let (upper, lower) = (upper.scaled_integer(-upper_place), lower.scaled_integer(-lower_place));
+        // A power of ten above the number itself has all factors of ten that the number has. So the distance of the
+        // places, which may be large, need not be multiplied out.
+        let distance = u64::from((upper_place - lower_place).unsigned_abs()).min(lower.bits());
+        let divisor = (&upper * BigUint::from(10_u8).pow(distance as u32)).gcd(&lower);
+        Pair { upper, upper_place, lower, lower_place, divisor }
+    }
+}
+
+/// Steps have at most so many significant digits.
+pub(super) const MAX_DIGITS: usize = 400;
+
+/// `step`, unless it has more digits than a step may have.
+pub(super) fn checked(step: Decimal) -> Result<Decimal> {
+    if step.digit_count() > MAX_DIGITS {
+        let message = format!("a multiple of a number with more than {MAX_DIGITS} digits");
+        return Err(Error::new(ErrorKind::Limit, message));
+    }
+    Ok(step)
+}
+
 /// The step of the grid that two grids have in common.
 pub(super) fn common_multiple(one: &Decimal, other: &Decimal) -> Result<Decimal> {
     if one == other {
         return Ok(one.clone());
     }
-    let (left, right, exponent) = both(one, other);
-    Decimal::from_integer(false, &left.lcm(&right), exponent)
+    let Pair { upper, upper_place, lower, divisor, .. } = Pair::new(one, other);
+    checked(Decimal::from_integer(false, &(upper * (lower / divisor)), i64::from(upper_place))?)
 }
 
 /// The step of the coarsest grid that holds both grids.
 pub(super) fn common_divisor(one: &Decimal, other: &Decimal) -> Result<Decimal> {
-    let (left, right, exponent) = both(one, other);
-    Decimal::from_integer(false, &left.gcd(&right), exponent)
+    let Pair { lower_place, divisor, .. } = Pair::new(one, other);
+    Decimal::from_integer(false, &divisor, i64::from(lower_place))
 }
 
 /// Whether `value` is a multiple of `step`.
@@ -39,15 +77,17 @@ pub(super) fn is_multiple(value: &Decimal, step: &Decimal) -> bool {
     if value.is_zero() {
         return true;
     }
-    if value.lowest_place() < step.lowest_place() {
+    let (value_place, step_place) = (value.lowest_place(), step.lowest_place());
+    if value_place < step_place {
         // No multiple has a digit below the last one of its step.
         return false;
     }
     if step.is_power_of_ten() {
         return true;
     }
-    let (value, step, _) = both(value, step);
-    (value % step).bits() == 0
+    let unit = step.scaled_integer(-step_place);
+    let power = BigUint::from(10_u8).modpow(&BigUint::from((value_place - step_place).unsigned_abs()), &unit);
+    (value.scaled_integer(-value_place) * power % unit).bits() == 0
 }
 
 /// The greatest multiple of `step` up to `value`.

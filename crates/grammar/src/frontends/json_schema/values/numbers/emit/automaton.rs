@@ -19,7 +19,7 @@ use crate::regular::{Dfa, DfaBuilder, StateId};
 /// The automaton of the plain spellings, without a sign, of the numbers of a piece at or above zero.
 ///
 /// Without `points`, only digits are read.
-pub(super) fn automaton(piece: &Piece, points: bool, budget: &Budget) -> Result<Automaton> {
+pub(in super::super) fn automaton(piece: &Piece, points: bool, budget: &Budget) -> Result<Automaton> {
     let grids = piece.condition.steps().map(|step| GridTracker::new(step, budget)).collect::<Result<_>>()?;
     let bounds = BoundTracker::of(&piece.interval);
     let dfa = Explorer { piece, grids, bounds, points }.explore(budget)?;

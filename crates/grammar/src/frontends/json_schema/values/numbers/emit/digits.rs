@@ -31,6 +31,7 @@ pub(super) enum Fraction {
 }
 
 /// What may follow some digits.
+#[derive(Clone, Copy)]
 struct Rest {
     /// Whether the number may end here.
     ends: bool,
@@ -128,11 +129,13 @@ impl<'b> Digits<'b> {
             let zero = self.digit(0, 0);
             if low.closed { free.push(zero) } else { tight.push(self.positive_after(zero)) }
         } else if !low.is_shortest() {
-            shortest += 1;
             let first = low.digits[0];
             let rest = self.at_least(low, 1);
             let freely = self.split(first, rest, low.whole, &mut tight);
-            free.push(self.whole_part(if freely { first } else { first + 1 }, 9, low.whole));
+            if first > 0 {
+                shortest += 1;
+                free.push(self.whole_part(if freely { first } else { first + 1 }, 9, low.whole));
+            }
         }
         let longest = high.map(|high| if self.is_longest(high) { high.whole } else { high.whole - 1 });
         free.push(self.any_whole(shortest, longest));
@@ -395,7 +398,13 @@ impl<'b> Digits<'b> {
 
     /// One digit of a range, which may be empty.
     fn digit(&mut self, lowest: u8, highest: u8) -> ExprId {
-        let of = |digit: u8| char::from(b'0'.saturating_add(digit));
-        self.builder.class(CharSet::new([(of(lowest), of(highest))]))
+        match lowest.cmp(&highest) {
+            Ordering::Less => {
+                let [lowest, highest] = [lowest, highest].map(|digit| char::from(b'0' + digit));
+                self.builder.class(CharSet::new([(lowest, highest)]))
+            }
+            Ordering::Equal => self.builder.bytes([b'0' + lowest]),
+            Ordering::Greater => self.builder.never(),
+        }
     }
 }

@@ -104,8 +104,11 @@ fn large_groups(condition: &Condition, most: usize, budget: &Budget) -> Result<V
     let short = Condition::multiples(Decimal::power_of_ten(-PLACES));
     let covering = condition.steps().map(|step| Factors::of(step).covering_power()).max().unwrap_or(0);
     let uniform_from = LARGE.max(PLACES + covering);
+    // No mantissa is a multiple of a step of ten or more.
+    let lowest = condition.steps().map(Decimal::highest_place).min().unwrap_or(0);
+    let from = if condition.holds_off_grid() { LARGE } else { LARGE.max(lowest) };
     let mut groups = Vec::new();
-    for exponent in (LARGE..uniform_from).take(most) {
+    for exponent in (from..uniform_from).take(most) {
         let condition = condition.shifted(-exponent).intersect(&short, budget)?;
         groups.push(Group { exponents: Exponents::single(exponent), condition });
     }
@@ -157,7 +160,7 @@ pub(super) fn exponent(builder: &mut Builder, exponents: Exponents) -> ExprId {
         let digits = padded(builder, exponents.low.unwrap_or(0).max(0), exponents.high);
         signed.push(builder.seq([plus, digits]));
     }
-    if exponents.low.is_none_or(|low| low <= 0) {
+    if exponents.low.is_none_or(|low| low < 0) {
         let minus = builder.bytes(b"-");
         let least = exponents.high.map_or(0, |high| (-high).max(0));
         let digits = padded(builder, least, exponents.low.map(|low| -low));

@@ -20,6 +20,7 @@ mod digits;
 mod exponent;
 mod trackers;
 
+pub(super) use self::automaton::automaton;
 use self::digits::{Digits, Fraction};
 use self::exponent::{Exponents, LARGE, PLACES, SMALL};
 use super::condition::Condition;
@@ -77,6 +78,9 @@ const MANY: u64 = 10_000;
 
 /// Automata of mantissas have at most about this many states; beyond, exponents are not accepted.
 const MANTISSA_STATES: u64 = 20_000;
+
+/// Up to so many places behind the point are compared with the exponent of a whole number.
+const COUNTED_PLACES: i32 = 4;
 
 struct Emitter<'b> {
     builder: &'b mut Builder,
@@ -159,8 +163,9 @@ impl Emitter<'_> {
         let digits = self.builder.seq([digits, exponent]);
         // After so many places, an exponent that is not less. Built from the last place.
         let digit = self.builder.class(CharSet::new([('0', '9')]));
-        let mut more = self.builder.never();
-        for places in (1..=PLACES).rev() {
+        let more = self.builder.repeat(digit, 1, Some((PLACES - COUNTED_PLACES).unsigned_abs()));
+        let mut more = self.with_exponent(more, Exponents { low: Some(LARGE), high: None });
+        for places in (1..=COUNTED_PLACES).rev() {
             let enough = exponent::exponent(self.builder, Exponents { low: Some(places), high: None });
             let rest = self.builder.alt([enough, more]);
             more = self.builder.seq([digit, rest]);
@@ -177,16 +182,16 @@ impl Emitter<'_> {
             return Ok(Digits::new(self.builder, Fraction::Free).interval(&piece.interval));
         }
         match piece.condition.single_step() {
-            Some(step) if step.is_power_of_ten() => self.power_of_ten(piece, step.lowest_place(), points),
+            Some(step) if step.is_power_of_ten() => Ok(self.power_of_ten(piece, step.lowest_place(), points)),
             _ => self.multiples(piece, points),
         }
     }
 
     /// The multiples of a power of ten.
-    fn power_of_ten(&mut self, piece: &Piece, exponent: i32, points: bool) -> Result<ExprId> {
+    fn power_of_ten(&mut self, piece: &Piece, exponent: i32, points: bool) -> ExprId {
         if exponent < 0 {
             let fraction = Fraction::Places(exponent.unsigned_abs());
-            return Ok(Digits::new(self.builder, fraction).interval(&piece.interval));
+            return Digits::new(self.builder, fraction).interval(&piece.interval);
         }
         let counts = piece.interval.shifted(-exponent);
         let mut digits = Vec::new();
@@ -204,7 +209,7 @@ impl Emitter<'_> {
             digits.push(self.builder.seq([count, zeros]));
         }
         let digits = self.builder.alt(digits);
-        Ok(if points { self.with_zeros(digits) } else { digits })
+        if points { self.with_zeros(digits) } else { digits }
     }
 
     /// The numbers of a piece under any condition.
@@ -212,7 +217,7 @@ impl Emitter<'_> {
         if let Some(members) = members(piece, FEW, self.budget)? {
             return self.listed(members.iter(), points);
         }
-        match automaton::automaton(piece, points, self.budget) {
+        match automaton(piece, points, self.budget) {
             Ok(automaton) => Ok(self.builder.automaton(automaton)),
             Err(error) => match members(piece, MANY, self.budget)? {
                 Some(members) => self.listed(members.iter(), points),

@@ -106,8 +106,8 @@ impl GridTracker {
         let (count, remainder) = Self::unpack(memory);
         match part {
             Part::Whole if self.places == 0 => count == self.zeros && remainder == 0,
-            Part::Whole => remainder * self.powers[self.places] % self.modulus == 0,
-            Part::Fraction => remainder * self.powers[self.places - count] % self.modulus == 0,
+            Part::Whole => (remainder * self.powers[self.places]).is_multiple_of(self.modulus),
+            Part::Fraction => (remainder * self.powers[self.places - count]).is_multiple_of(self.modulus),
         }
     }
 

@@ -1,0 +1,333 @@
+//! Places in lists of members.
+//!
+//! The frame of a list node carries the number of a *place*: what the list has had so far, and where it stands between
+//! two members or inside a key. Number nought is the start of the list. Places are interned like everything else in a
+//! generation, and what may be read at one, its *moves*, is found once and kept.
+//!
+//! Keys are read along a tree of their texts. At a node of the tree there is one terminal for each way on that leads
+//! to a key which may come; where there is but one way on, the terminal goes on along it, and where that ends, through
+//! the closing quote and the head of the value. A list whose next key is forced is so one terminal from comma to colon.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokenstile_grammar::machine::{List, ListId, MachineRuleId, MemberValue};
+use tokenstile_grammar::members::{Member, Slot, State};
+
+use crate::generation::Generation;
+use crate::interner::Interner;
+use crate::terminal::TerminalId;
+
+/// The number of a state of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct StateId(u32);
+
+/// Where a list stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Phase {
+    /// Before the first member.
+    Start,
+    /// After a separator.
+    Before,
+    /// At this node of the key tree, the quote before it read.
+    Key(u32),
+    /// After a member.
+    After,
+}
+
+/// A place in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Place {
+    state: StateId,
+    phase: Phase,
+}
+
+struct KnownState {
+    list: ListId,
+    state: State,
+    allowed: OnceLock<Allowed>,
+}
+
+/// What may come in a state.
+struct Allowed {
+    may_end: bool,
+    /// Entries with keys, by the rank of the key and the variant: sorted.
+    keyed: Box<[(u32, u32)]>,
+    /// Entries without keys, and others.
+    rest: Box<[Member]>,
+}
+
+impl Allowed {
+    /// Those of `keyed` with ranks in a range.
+    fn in_ranks(&self, ranks: &std::ops::Range<u32>) -> &[(u32, u32)] {
+        let from = self.keyed.partition_point(|&(rank, _)| rank < ranks.start);
+        let to = self.keyed.partition_point(|&(rank, _)| rank < ranks.end);
+        &self.keyed[from..to]
+    }
+}
+
+struct KnownPlace {
+    place: Place,
+    moves: OnceLock<Moves>,
+}
+
+/// What may be read at a place.
+pub(super) struct Moves {
+    /// Whether the list may end there.
+    pub(super) ends: bool,
+    pub(super) all: Box<[Move]>,
+}
+
+/// A terminal, then a rule, either of which may be missing; then the list goes on at a place.
+#[derive(Clone, Copy)]
+pub(super) struct Move {
+    pub(super) terminal: Option<TerminalId>,
+    pub(super) rule: Option<MachineRuleId>,
+    pub(super) place: u32,
+}
+
+/// The places of a generation.
+pub(crate) struct Lists {
+    states: Interner<KnownState>,
+    places: Interner<KnownPlace>,
+    /// The place that each list starts at.
+    starts: Box<[OnceLock<u32>]>,
+    bytes: AtomicUsize,
+}
+
+impl Lists {
+    pub(crate) fn new(lists: usize) -> Self {
+        Lists {
+            states: Interner::new(),
+            places: Interner::new(),
+            starts: (0..lists).map(|_| OnceLock::new()).collect(),
+            bytes: AtomicUsize::new(0),
+        }
+    }
+
+    /// The memory that the places take, roughly.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        const A_PLACE: usize = size_of::<KnownPlace>() + 40;
+        self.places.len() * A_PLACE + self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn intern_state(&self, list: ListId, state: State) -> StateId {
+        let bytes = size_of::<KnownState>() + state.memory_bytes();
+        let (id, is_new) = self.states.intern(
+            &(list, &state),
+            |known| known.list == list && known.state == state,
+            || KnownState { list, state: state.clone(), allowed: OnceLock::new() },
+        );
+        if is_new {
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
+        StateId(id)
+    }
+
+    /// The number of a place, which is never nought.
+    fn intern_place(&self, place: Place) -> u32 {
+        let make = || KnownPlace { place, moves: OnceLock::new() };
+        self.places.intern(&place, |known| known.place == place, make).0 + 1
+    }
+
+    fn place(&self, number: u32) -> &KnownPlace {
+        self.places.get(number - 1)
+    }
+
+    fn state(&self, id: StateId) -> &KnownState {
+        self.states.get(id.0)
+    }
+
+    /// The number that a place of another generation has here.
+    pub(super) fn carry(&self, from: &Lists, number: u32) -> u32 {
+        if number == 0 {
+            return 0;
+        }
+        let Place { state, phase } = from.place(number).place;
+        let known = from.state(state);
+        let state = self.intern_state(known.list, known.state.clone());
+        self.intern_place(Place { state, phase })
+    }
+}
+
+impl Generation {
+    /// What may be read at a place of a list; nought is its start.
+    pub(super) fn list_moves(&self, list: ListId, number: u32) -> &Moves {
+        let lists = self.lists();
+        let number = if number == 0 { self.list_start(list) } else { number };
+        let known = lists.place(number);
+        known.moves.get_or_init(|| {
+            let moves = Finder::new(self, known.place.state).find(known.place.phase);
+            lists.bytes.fetch_add(size_of_val(&*moves.all), Ordering::Relaxed);
+            moves
+        })
+    }
+
+    fn list_start(&self, list: ListId) -> u32 {
+        *self.lists().starts[list.0 as usize].get_or_init(|| {
+            let state = self.machine().list(list).conditions.start();
+            let state = self.lists().intern_state(list, state);
+            self.lists().intern_place(Place { state, phase: Phase::Start })
+        })
+    }
+
+    fn allowed(&self, id: StateId) -> &Allowed {
+        let known = self.lists().state(id);
+        known.allowed.get_or_init(|| {
+            let list = self.machine().list(known.list);
+            let (mut keyed, mut rest) = (Vec::new(), Vec::new());
+            for member in list.conditions.allowed(&known.state) {
+                let rank = match member.slot {
+                    Slot::Entry(entry) => list.keys.ranks[entry as usize],
+                    Slot::Others(_) => None,
+                };
+                match rank {
+                    Some(rank) => keyed.push((rank, member.variant)),
+                    None => rest.push(member),
+                }
+            }
+            keyed.sort_unstable();
+            let bytes = size_of_val(&*keyed) + size_of_val(&*rest);
+            self.lists().bytes.fetch_add(bytes, Ordering::Relaxed);
+            let may_end = list.conditions.may_end(&known.state);
+            Allowed { may_end, keyed: keyed.into(), rest: rest.into() }
+        })
+    }
+}
+
+/// Finds the moves at one place.
+struct Finder<'g> {
+    generation: &'g Generation,
+    list: &'g List,
+    state: StateId,
+    known: &'g KnownState,
+    allowed: &'g Allowed,
+    moves: Vec<Move>,
+}
+
+impl<'g> Finder<'g> {
+    fn new(generation: &'g Generation, state: StateId) -> Self {
+        let known = generation.lists().state(state);
+        let list = generation.machine().list(known.list);
+        Finder { generation, list, state, known, allowed: generation.allowed(state), moves: Vec::new() }
+    }
+
+    fn find(mut self, phase: Phase) -> Moves {
+        match phase {
+            Phase::Start | Phase::Before => self.begin(),
+            Phase::Key(node) => self.read_key(node, TerminalId::EMPTY),
+            Phase::After => self.separate(),
+        }
+        let ends = matches!(phase, Phase::Start | Phase::After) && self.allowed.may_end;
+        Moves { ends, all: self.moves.into() }
+    }
+
+    fn place(&self, state: StateId, phase: Phase) -> u32 {
+        self.generation.lists().intern_place(Place { state, phase })
+    }
+
+    fn concat(&self, a: TerminalId, b: TerminalId) -> TerminalId {
+        self.generation.terminals().concat(a, b)
+    }
+
+    /// A separator and what may begin behind it: as one terminal if that is one.
+    fn separate(&mut self) {
+        let separator = self.generation.terminal(self.list.separator);
+        self.begin();
+        match self.moves.as_mut_slice() {
+            [] => {}
+            [Move { terminal: Some(terminal), .. }] => {
+                *terminal = self.generation.terminals().concat(separator, *terminal);
+            }
+            _ => {
+                let place = self.place(self.state, Phase::Before);
+                self.moves = vec![Move { terminal: Some(separator), rule: None, place }];
+            }
+        }
+    }
+
+    /// Any member.
+    fn begin(&mut self) {
+        if !self.allowed.keyed.is_empty() {
+            let quote = self.generation.terminal(self.list.quote);
+            self.read_key(0, quote);
+        }
+        for &member in &self.allowed.rest {
+            self.read_member(member, TerminalId::EMPTY);
+        }
+    }
+
+    /// The keys at and below a node of the tree, behind `before`, which may be nothing.
+    fn read_key(&mut self, node: u32, before: TerminalId) {
+        let (mut at, mut before) = (node, before);
+        loop {
+            let nodes = &self.list.keys.nodes;
+            let ends = nodes[at as usize].ends && self.may_end_key(at);
+            let mut ways = self.ways_on(at);
+            match (ends, ways.next(), ways.next()) {
+                (false, Some(only), None) => {
+                    let text = self.generation.terminal(self.list.key_texts[only as usize]);
+                    before = self.concat(before, text);
+                    at = only;
+                }
+                (true, None, None) => return self.end_key(at, before),
+                _ => break,
+            }
+        }
+        if before != TerminalId::EMPTY {
+            let place = self.place(self.state, Phase::Key(at));
+            self.moves.push(Move { terminal: Some(before), rule: None, place });
+            return;
+        }
+        if self.list.keys.nodes[at as usize].ends && self.may_end_key(at) {
+            self.end_key(at, TerminalId::EMPTY);
+        }
+        let ways: Vec<u32> = self.ways_on(at).collect();
+        for way in ways {
+            let text = self.generation.terminal(self.list.key_texts[way as usize]);
+            self.read_key(way, text);
+        }
+    }
+
+    /// Whether the key that ends at a node may come.
+    fn may_end_key(&self, node: u32) -> bool {
+        let rank = self.list.keys.nodes[node as usize].ranks.start;
+        !self.allowed.in_ranks(&(rank..rank + 1)).is_empty()
+    }
+
+    /// The nodes right below a node under which there is a key that may come.
+    fn ways_on(&self, node: u32) -> impl Iterator<Item = u32> + use<'g> {
+        let (nodes, allowed) = (&self.list.keys.nodes, self.allowed);
+        let may_come = move |&below: &u32| !allowed.in_ranks(&nodes[below as usize].ranks).is_empty();
+        nodes[node as usize].below.iter().copied().filter(may_come)
+    }
+
+    /// The end of the key of a node, and its value.
+    fn end_key(&mut self, node: u32, before: TerminalId) {
+        let rank = self.list.keys.nodes[node as usize].ranks.start;
+        let entry = self.list.keys.entries[rank as usize];
+        for &(_, variant) in self.allowed.in_ranks(&(rank..rank + 1)) {
+            self.read_member(Member { slot: Slot::Entry(entry), variant }, before);
+        }
+    }
+
+    /// A member whose key has been read up to its closing quote, if it is an entry that has one.
+    fn read_member(&mut self, member: Member, before: TerminalId) {
+        let list = self.list;
+        let next = list.conditions.take(&self.known.state, member);
+        let next = self.generation.lists().intern_state(self.known.list, next);
+        let place = self.place(next, Phase::After);
+        let (value, before): (&MemberValue, TerminalId) = match member.slot {
+            Slot::Entry(entry) => (&list.entries[entry as usize][member.variant as usize], before),
+            Slot::Others(others) => {
+                let others = &list.others[others as usize];
+                let keys = others.keys.map_or(TerminalId::EMPTY, |keys| self.generation.terminal(keys));
+                (&others.variants[member.variant as usize], keys)
+            }
+        };
+        let head = value.head.map_or(TerminalId::EMPTY, |head| self.generation.terminal(head));
+        let terminal = self.concat(before, head);
+        let terminal = (terminal != TerminalId::EMPTY).then_some(terminal);
+        self.moves.push(Move { terminal, rule: value.rule, place });
+    }
+}

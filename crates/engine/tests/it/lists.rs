@@ -1,0 +1,141 @@
+//! Random lists of members: the engine and the oracle agree on every mask of every random walk.
+
+use crate::dice::Dice;
+use crate::vocabulary::Vocabulary;
+use crate::walk::{Check, Twins, Walk};
+use tokenstile_grammar::ir::members::{Count, Entry, Layout, Order, Others, Variant};
+use tokenstile_grammar::regular::CharSet;
+use tokenstile_grammar::{Builder, Grammar, Limits, RuleOptions};
+
+/// Keys that begin alike, end inside of each other, or are written with escapes.
+const KEYS: [&str; 9] = ["", "a", "ab", "abc", "b", "ba", "\"", "\u{e9}", "a\n"];
+
+/// Numbers of the parts: the separator, values, a value that holds a list again, and languages of keys.
+const VALUES: [u32; 4] = [1, 2, 3, 4];
+const ITEMS: [u32; 3] = [5, 6, 7];
+const KEY_LANGUAGES: [u32; 3] = [8, 9, 10];
+
+fn variants(dice: &mut Dice, values: &[u32], counters: u32, least: usize) -> Box<[Variant]> {
+    let count = least + dice.below(2);
+    let mut variant = || {
+        let value = values[dice.below(values.len())];
+        Variant { value, counters: (0..counters).filter(|_| dice.below(2) == 0).collect() }
+    };
+    (0..count).map(|_| variant()).collect()
+}
+
+fn entry(dice: &mut Dice, key: Option<&str>, counters: u32) -> Entry {
+    let least = usize::from(dice.below(6) != 0);
+    let values: &[u32] = if key.is_some() { &VALUES } else { &ITEMS };
+    Entry {
+        key: key.map(Into::into),
+        required: dice.below(4) == 0,
+        variants: variants(dice, values, counters, least),
+    }
+}
+
+fn random_layout(dice: &mut Dice) -> Layout {
+    let keyed = dice.below(4) != 0;
+    let counters = dice.below(3) as u32;
+    let entries = dice.below(5);
+    let mut keys = KEYS.to_vec();
+    let entries: Box<[Entry]> = (0..entries)
+        .map(|_| {
+            let key = keys.swap_remove(dice.below(keys.len()));
+            entry(dice, keyed.then_some(key), counters)
+        })
+        .collect();
+    let count = entries.len();
+    let has_others = dice.below(3) == 0;
+    let mut family = || {
+        let keys = keyed.then(|| KEY_LANGUAGES[dice.below(KEY_LANGUAGES.len())]);
+        Others { keys, variants: variants(dice, if keyed { &VALUES } else { &ITEMS }, counters, 1) }
+    };
+    let others = if has_others { Box::new([family()]) as Box<[Others]> } else { Box::default() };
+    let mut bounds = || {
+        let min = dice.below(3) as u32;
+        Count { min, max: (dice.below(2) == 0).then(|| min + dice.below(3) as u32) }
+    };
+    let counters = (0..counters).map(|_| bounds()).collect();
+    let implied = if count > 0 { dice.below(3) } else { 0 };
+    Layout {
+        order: [Order::Sequence, Order::Declared, Order::Any][dice.below(3)],
+        separator: 0,
+        entries,
+        others,
+        counters,
+        implies: (0..implied).map(|_| (dice.below(count) as u32, dice.below(count) as u32)).collect(),
+        unique: false,
+    }
+}
+
+/// A list in braces, of which one value is such a list again.
+fn random_grammar(dice: &mut Dice) -> Grammar {
+    let mut builder = Builder::new(&Limits::default());
+    let root = builder.declare("root");
+    let call = builder.rule(root);
+    let digits = builder.class(CharSet::new([('0', '1')]));
+    let digits = builder.repeat(digits, 1, None);
+    let colon = builder.bytes(":");
+    let separator = builder.bytes(if dice.below(2) == 0 { "," } else { ", " });
+    let (zero, one) = (builder.bytes(":0"), builder.bytes("1"));
+    let number = builder.seq([colon, digits]);
+    let nested = builder.seq([colon, call]);
+    let empty = builder.empty();
+    let letters = builder.class(CharSet::new([('a', 'b')]));
+    let few = builder.repeat(letters, 0, Some(2));
+    let many = builder.repeat(letters, 0, None);
+    let quoted = builder.class(CharSet::new([('\n', '\n'), ('"', '"'), ('a', 'a')]));
+    let quoted = builder.repeat(quoted, 0, Some(1));
+    let parts = [separator, zero, number, nested, empty, one, digits, call, few, many, quoted];
+    let list = builder.members(random_layout(dice), parts);
+    let (open, close) = (builder.bytes("{"), builder.bytes("}"));
+    let body = builder.seq([open, list, close]);
+    builder.define(root, body, RuleOptions::default());
+    builder.finish(root).expect("a grammar")
+}
+
+fn vocabulary(dice: &mut Dice) -> Vocabulary {
+    let all = "{}\",: \\nu0123456789abcdefABCDEF\u{e9}";
+    let mut tokens: Vec<Vec<u8>> = all.bytes().map(|byte| vec![byte]).collect();
+    let pieces =
+        ["\"", "a", "b", "ab", "\":", "0", "1", ",", ", ", "{", "}", "\\u00", "61", "\\n", "\\\"", "\u{e9}"];
+    for _ in 0..40 {
+        let count = 2 + dice.below(6);
+        tokens.push((0..count).flat_map(|_| pieces[dice.below(pieces.len())].bytes()).collect());
+    }
+    Vocabulary::new("lists", tokens)
+}
+
+fn walks(seed: u64) -> Check<bool> {
+    let mut dice = Dice::new(seed);
+    let grammar = random_grammar(&mut dice);
+    let vocabulary = vocabulary(&mut dice);
+    let Ok(twins) = Twins::new(&grammar, vocabulary)? else { return Ok(false) };
+    for _ in 0..2 {
+        let mut walk = Walk::new(&twins)?;
+        for _ in 0..24 {
+            let choices = walk.choices();
+            let Some(&token) = choices.get(dice.below(choices.len())) else {
+                let message = format!("a dead end:\n{grammar}");
+                return if walk.is_complete() { Ok(true) } else { Err(message) };
+            };
+            walk.step(token, &mut dice).map_err(|wrong| format!("{wrong}\n{grammar}"))?;
+        }
+        walk.stop()?;
+        walk.replay()?;
+    }
+    Ok(true)
+}
+
+#[test]
+fn masks_agree_on_random_lists() {
+    let mut walked = 0;
+    for seed in 0..800 {
+        match walks(seed) {
+            Ok(is_walked) => walked += usize::from(is_walked),
+            Err(wrong) => panic!("seed {seed}: {wrong}"),
+        }
+    }
+    assert!(walked > 400, "only {walked} of the grammars generate something");
+}

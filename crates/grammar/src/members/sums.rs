@@ -1,0 +1,206 @@
+//! What some members can add to the counters together.
+//!
+//! A variant adds one to some counters: a vector of noughts and ones. Several members add the sum of a vector of
+//! each, and what can be chosen for each makes a set of such sums. Whether the bounds of all counters can be met is a
+//! question about that set.
+//!
+//! Sums are cut off where more makes no difference: a counter without an upper bound at its least count, and a sum
+//! beyond an upper bound is dropped. One counter, that with the greatest bound, is kept as intervals; it is nearly
+//! always the number of all members, for which a bound of thousands is one pair of numbers.
+
+use smallvec::SmallVec;
+
+use crate::ir::members::Count;
+
+/// An amount for each counter but the widest.
+type Point = SmallVec<[u32; 2]>;
+/// Intervals of amounts for the widest counter: sorted, with gaps between them.
+type Intervals = SmallVec<[(u32, u32); 1]>;
+
+/// The counters that matter, and which of them is kept as intervals.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    counts: Box<[Count]>,
+    widest: usize,
+}
+
+impl Bounds {
+    pub(super) fn new(counts: Box<[Count]>) -> Self {
+        let widest = (0..counts.len()).max_by_key(|&at| cap(counts[at])).unwrap_or(0);
+        Bounds { counts, widest }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// The amount of counter `at`, cut off where more makes no difference.
+    pub(super) fn saturate(&self, at: usize, amount: u32) -> u32 {
+        let count = self.counts[at];
+        if count.max.is_none() { amount.min(count.min) } else { amount }
+    }
+
+    /// Whether every counter is within its bounds.
+    pub(super) fn are_met(&self, amounts: &[u32]) -> bool {
+        let met = |(count, &amount): (&Count, &u32)| {
+            amount >= count.min && count.max.is_none_or(|max| amount <= max)
+        };
+        self.counts.iter().zip(amounts).all(met)
+    }
+
+    /// Whether they can be met from `amounts` on by adding one of `sums`.
+    pub(super) fn can_be_met(&self, amounts: &[u32], sums: &Sums) -> bool {
+        let within = |at: usize, low: u32, high: u32| {
+            let (count, amount) = (self.counts[at], amounts[at]);
+            amount.saturating_add(high) >= count.min
+                && count.max.is_none_or(|max| amount.saturating_add(low) <= max)
+        };
+        sums.entries.iter().any(|(point, intervals)| {
+            let narrow = (0..self.len()).filter(|&at| at != self.widest).zip(point);
+            narrow.clone().all(|(at, &amount)| within(at, amount, amount))
+                && intervals.iter().any(|&(low, high)| within(self.widest, low, high))
+        })
+    }
+
+    /// Whether no counter has an upper bound: more members never hurt.
+    pub(super) fn only_least(&self) -> bool {
+        self.counts.iter().all(|count| count.max.is_none())
+    }
+
+    /// Whether no counter has a lower bound: more members never help.
+    pub(super) fn only_greatest(&self) -> bool {
+        self.counts.iter().all(|count| count.min == 0)
+    }
+
+    /// How many members can make a difference at most.
+    pub(super) fn most_members(&self) -> u32 {
+        self.counts.iter().fold(0, |sum: u32, &count| sum.saturating_add(cap(count)))
+    }
+
+    /// A sum beyond an upper bound is `None`.
+    fn narrow_sum(&self, a: &Point, b: &Point) -> Option<Point> {
+        let places = (0..self.len()).filter(|&at| at != self.widest);
+        let add = |((&a, &b), at): ((&u32, &u32), usize)| {
+            let sum = self.saturate(at, a.saturating_add(b));
+            self.counts[at].max.is_none_or(|max| sum <= max).then_some(sum)
+        };
+        a.iter().zip(b).zip(places).map(add).collect()
+    }
+
+    fn clip(&self, (low, high): (u32, u32)) -> Option<(u32, u32)> {
+        let count = self.counts[self.widest];
+        match count.max {
+            Some(max) if low > max => None,
+            Some(max) => Some((low, high.min(max))),
+            None => Some((low.min(count.min), high.min(count.min))),
+        }
+    }
+}
+
+fn cap(count: Count) -> u32 {
+    count.max.unwrap_or(count.min)
+}
+
+/// A set of sums: for each point, what the widest counter may be. Sorted by point, each once.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Sums {
+    entries: Vec<(Point, Intervals)>,
+}
+
+impl Sums {
+    /// Nothing added, and no other way.
+    pub(super) fn nothing(bounds: &Bounds) -> Self {
+        Sums::of(bounds, &[&[]])
+    }
+
+    /// Any one of some lists of counters, each adding one to each of its own.
+    pub(super) fn of(bounds: &Bounds, choices: &[&[u32]]) -> Self {
+        let mut sums = Sums { entries: Vec::new() };
+        for counters in choices {
+            let mut all = vec![0; bounds.len()];
+            counters.iter().for_each(|&counter| all[counter as usize] = 1);
+            let wide = if all.is_empty() { 0 } else { all.remove(bounds.widest) };
+            let zero: Point = std::iter::repeat_n(0, all.len()).collect();
+            let point = bounds.narrow_sum(&zero, &all.into_iter().collect());
+            if let (Some(point), Some(interval)) = (point, bounds.clip((wide, wide))) {
+                sums.entries.push((point, SmallVec::from_slice(&[interval])));
+            }
+        }
+        sums.normalize();
+        sums
+    }
+
+    /// How much there is of it.
+    pub(super) fn len(&self) -> usize {
+        self.entries.iter().map(|(_, intervals)| intervals.len()).sum()
+    }
+
+    /// A sum of either.
+    pub(super) fn or(mut self, other: &Sums) -> Self {
+        self.entries.extend_from_slice(&other.entries);
+        self.normalize();
+        self
+    }
+
+    /// A sum of one and a sum of the other.
+    pub(super) fn and(&self, other: &Sums, bounds: &Bounds) -> Self {
+        let mut sums = Sums { entries: Vec::with_capacity(self.entries.len() * other.entries.len()) };
+        for (point, intervals) in &self.entries {
+            for (other_point, other_intervals) in &other.entries {
+                let Some(point) = bounds.narrow_sum(point, other_point) else { continue };
+                let pairs = intervals.iter().flat_map(|a| other_intervals.iter().map(move |b| (a, b)));
+                let add = |(a, b): (&(u32, u32), &(u32, u32))| {
+                    bounds.clip((a.0.saturating_add(b.0), a.1.saturating_add(b.1)))
+                };
+                let intervals: Intervals = pairs.filter_map(add).collect();
+                if !intervals.is_empty() {
+                    sums.entries.push((point, intervals));
+                }
+            }
+        }
+        sums.normalize();
+        sums
+    }
+
+    /// A sum of `count` of them.
+    pub(super) fn times(&self, mut count: u32, bounds: &Bounds) -> Self {
+        let mut result = Sums::nothing(bounds);
+        let mut power = self.clone();
+        while count > 0 {
+            if count & 1 == 1 {
+                result = result.and(&power, bounds);
+            }
+            count >>= 1;
+            if count > 0 {
+                power = power.and(&power, bounds);
+            }
+        }
+        result
+    }
+
+    fn normalize(&mut self) {
+        self.entries.sort_unstable();
+        let mut merged: Vec<(Point, Intervals)> = Vec::with_capacity(self.entries.len());
+        for (point, intervals) in self.entries.drain(..) {
+            match merged.last_mut() {
+                Some(last) if last.0 == point => last.1.extend(intervals),
+                _ => merged.push((point, intervals)),
+            }
+        }
+        merged.iter_mut().for_each(|(_, intervals)| join(intervals));
+        self.entries = merged;
+    }
+}
+
+/// Sorts intervals, and joins those that overlap or touch.
+fn join(intervals: &mut Intervals) {
+    intervals.sort_unstable();
+    let mut joined: Intervals = SmallVec::new();
+    for &(low, high) in intervals.iter() {
+        match joined.last_mut() {
+            Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
+            _ => joined.push((low, high)),
+        }
+    }
+    *intervals = joined;
+}

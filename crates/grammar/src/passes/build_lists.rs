@@ -1,0 +1,176 @@
+//! Lists of members become nodes of the machine.
+//!
+//! The value of an entry with a key begins with the key's closing quote here. As much of the value as is one terminal
+//! with it, which is nearly always the colon and the white space behind it, becomes the *head*, and the rest a rule.
+//! The engine reads the key and the head as one terminal. Equal values of different keys are one rule. The keys of others
+//! are wide terminals, which stand alone with their quotes; their values are rules.
+
+use std::sync::Arc;
+
+use super::build::{Part, Work};
+use super::lists::language;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ir::members::{Entry, Layout, Others, Variant};
+use crate::ir::{Automaton, Expr, ExprId};
+use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, NodeId};
+use crate::members::KeyTree;
+use crate::regular::Nfa;
+
+/// Where a value stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// At the start of its member.
+    First,
+    /// After the text of a key, before the closing quote.
+    AfterText,
+    /// After a key.
+    AfterKey,
+}
+
+impl Place {
+    fn of_entry(entry: &Entry) -> Self {
+        if entry.key.is_some() { Place::AfterText } else { Place::First }
+    }
+
+    fn of_others(others: &Others) -> Self {
+        if others.keys.is_some() { Place::AfterKey } else { Place::First }
+    }
+}
+
+impl Work<'_> {
+    /// Joins `from` and `to` by the list `id`.
+    pub(super) fn list(&mut self, id: ExprId, from: NodeId, to: NodeId) -> Result<()> {
+        let list = self.list_id(id)?;
+        let node = self.node()?;
+        self.draft.node_mut(node).list = Some(ListUse { list, next: to, nonempty: false });
+        self.draft.jump(from, node);
+        Ok(())
+    }
+
+    fn list_id(&mut self, id: ExprId) -> Result<ListId> {
+        let key = (id, self.temperature.map(f32::to_bits));
+        if let Some(&list) = self.lists.get(&key) {
+            return Ok(list);
+        }
+        let grammar = self.grammar;
+        let Expr::Members { layout, parts } = grammar.expr(id) else {
+            return Err(Error::unsupported("a list of members was expected"));
+        };
+        let list = self.make_list(id, layout, parts)?;
+        self.draft.lists.push(list);
+        let list = ListId(self.draft.lists.len() as u32 - 1);
+        self.lists.insert(key, list);
+        Ok(list)
+    }
+
+    fn make_list(&mut self, id: ExprId, layout: &Layout, parts: &[ExprId]) -> Result<List> {
+        let keys = KeyTree::new(layout.entries.iter().map(|entry| entry.key.as_deref()));
+        let key_texts = keys
+            .nodes
+            .iter()
+            .map(|node| {
+                self.budget.tick()?;
+                Ok(self.key_text(&node.text))
+            })
+            .collect::<Result<_>>()?;
+        let mut values = |variants: &[Variant], place: Place| {
+            let value = |variant: &Variant| self.member_value(parts[variant.value as usize], place);
+            variants.iter().map(value).collect::<Result<Box<[_]>>>()
+        };
+        let entries = layout
+            .entries
+            .iter()
+            .map(|entry| values(&entry.variants, Place::of_entry(entry)))
+            .collect::<Result<_>>()?;
+        let variants = layout
+            .others
+            .iter()
+            .map(|others| values(&others.variants, Place::of_others(others)))
+            .collect::<Result<Vec<_>>>()?;
+        let mut others = Vec::with_capacity(variants.len());
+        for (family, variants) in layout.others.iter().zip(variants) {
+            let keys = family.keys.map(|keys| self.other_keys(layout, parts[keys as usize])).transpose()?;
+            others.push(ListOthers { keys, variants });
+        }
+        let conditions = self.conditions[&id].clone();
+        let nullable = self.nullable[id.index()];
+        let separator = self.separator(parts[layout.separator as usize])?;
+        let quote = self.terminals.bytes("\"");
+        Ok(List { conditions, nullable, keys, key_texts, quote, separator, entries, others: others.into() })
+    }
+
+    /// The terminal of the keys of others, with the quotes.
+    fn other_keys(&mut self, layout: &Layout, keys: ExprId) -> Result<ExprId> {
+        if layout.unique {
+            return Err(Error::unsupported("others of which no two have the same key"));
+        }
+        let language = language(self.grammar, keys, self.budget)?;
+        let mut names = Nfa::new(self.budget);
+        let (start, end) = (names.add_state()?, names.add_state()?);
+        for key in layout.keys() {
+            names.add_literal(start, key.as_bytes(), end)?;
+        }
+        let dfa = language.difference(&names.determinize(start, end)?, self.budget)?;
+        let source = format!("keys {} {}", keys.index(), self.draft.lists.len()).into();
+        let text = self.terminals.automaton(Automaton { source, dfa: Arc::new(dfa) });
+        let text = self.terminals.json_text(text);
+        let quote = self.terminals.bytes("\"");
+        Ok(self.terminals.seq([quote, text, quote]))
+    }
+
+    /// The terminal of a piece of a key.
+    fn key_text(&mut self, text: &str) -> ExprId {
+        let text = self.terminals.bytes(text);
+        self.terminals.json_text(text)
+    }
+
+    fn separator(&mut self, part: ExprId) -> Result<ExprId> {
+        if self.nullable[part.index()] {
+            let message = "the separator of a list of members may be empty";
+            return Err(Error::new(ErrorKind::Invalid, message));
+        }
+        if !self.shapes[part.index()].regular {
+            return Err(Error::unsupported("the separator of a list of members is not regular"));
+        }
+        self.copy(part)
+    }
+
+    /// How the value `part` is written.
+    fn member_value(&mut self, part: ExprId, place: Place) -> Result<MemberValue> {
+        if place == Place::First && self.nullable[part.index()] {
+            return Err(Error::unsupported("a member without a key may be empty"));
+        }
+        if place != Place::AfterText {
+            return Ok(MemberValue { head: None, rule: Some(self.repeated_rule(part)?) });
+        }
+        let key = (part, self.temperature.map(f32::to_bits));
+        if let Some(&known) = self.values.get(&key) {
+            return Ok(known);
+        }
+        let quote = self.terminals.bytes("\"");
+        let grammar = self.grammar;
+        let items = match grammar.expr(part) {
+            Expr::Seq(items) => items.as_ref(),
+            _ => std::slice::from_ref(&part),
+        };
+        let mut parts = self.gather(Some(quote), items)?;
+        let rest = parts.split_off(1);
+        let head = match parts.pop() {
+            Some(Part::Terminal { items, .. }) => self.terminals.seq(items.into_iter().map(|(item, _)| item)),
+            _ => quote,
+        };
+        let rule = match rest.as_slice() {
+            [] => None,
+            &[Part::Other(item)] => Some(self.repeated_rule(item)?),
+            _ => {
+                let rule = self.declare(format!("value {}", part.index()), self.temperature)?;
+                let (start, end) = self.draft.ends_of(rule);
+                self.lay(&rest, start, end)?;
+                Some(rule)
+            }
+        };
+        let value = MemberValue { head: Some(head), rule };
+        self.values.insert(key, value);
+        Ok(value)
+    }
+}

@@ -1,0 +1,57 @@
+//! The conditions of the lists in a grammar.
+//!
+//! Whether a list can be completed depends on which of its parts match something, and on how many keys there are for
+//! the others. Both are facts about the grammar, gathered here for the passes and for the oracle.
+
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::ir::members::Layout;
+use crate::ir::{Expr, ExprId, Grammar};
+use crate::limits::Budget;
+use crate::members::{Conditions, capacity};
+use crate::regular::{Dfa, determinize};
+
+/// The conditions of a list of `grammar` with those parts that match something, as `is_live` says.
+pub fn conditions(
+    grammar: &Grammar,
+    layout: &Layout,
+    parts: &[ExprId],
+    is_live: &dyn Fn(ExprId) -> bool,
+    budget: &Budget,
+) -> Result<Conditions> {
+    layout.check(parts.len())?;
+    if !is_live(parts[layout.separator as usize]) {
+        let message = "the separator of a list of members matches nothing";
+        return Err(Error::new(ErrorKind::Invalid, message));
+    }
+    let mut capacities = Vec::with_capacity(layout.others.len());
+    for others in &layout.others {
+        budget.tick()?;
+        capacities.push(match others.keys.map(|keys| parts[keys as usize]) {
+            Some(keys) if !is_live(keys) => Some(0),
+            Some(keys) if !is_endless(grammar, keys) => {
+                capacity(&language(grammar, keys, budget)?, layout.keys())
+            }
+            _ => None,
+        });
+    }
+    Conditions::new(layout, &capacities, &|part| is_live(parts[part as usize]), budget)
+}
+
+/// Whether an expression is plainly without end; that others are not does not say that they end.
+fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
+    match grammar.expr(expr) {
+        Expr::Repeat { body, max: None, .. } => matches!(grammar.expr(*body), Expr::Class(_)),
+        _ => false,
+    }
+}
+
+/// The texts of a regular expression.
+pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Dfa> {
+    let dfa = match grammar.expr(expr) {
+        Expr::Automaton(automaton) => &automaton.dfa,
+        _ => &Arc::new(determinize(grammar, expr, budget)?),
+    };
+    dfa.intersection(Dfa::any_text(), budget)
+}
