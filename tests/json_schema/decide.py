@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import tokenstile as xgr
 
 # What errors say of a schema, or of a grammar, without any value.
-NOTHING = ("admits no value", "generates nothing")
+NOTHING = ("no value satisfies", "generates nothing")
 COMPILER = xgr.GrammarCompiler(xgr.TokenizerInfo([]), cache_enabled=False)
 
 

@@ -84,14 +84,15 @@ def run_group(name: str, group: dict, registry: dict[str, str], result: Result) 
         result.known.append(Known(name, group["description"], ratchet.REFUSED, reason=known.reason))
         return
     wrong = [test for test in group["tests"] if not is_right(known, test)]
-    result.counts["wrong"] += len(wrong)
     result.counts["right"] += len(group["tests"]) - len(wrong)
     if wrong:
-        # What the report owns up to needs no words of ours.
-        reason = known.narrowing() if all(test["valid"] for test in wrong) else ""
+        # A valid value that cannot be written, and of which the report says so, is no silent mistake.
+        narrowing = known.narrowing() if all(test["valid"] for test in wrong) else ""
+        outcome = "narrowed" if narrowing else "wrong"
+        result.counts[outcome] += len(wrong)
         cases = tuple(test["description"] for test in wrong)
-        entry = Known(name, group["description"], "wrong", cases, reason or ratchet.UNEXPLAINED)
-        result.known.append(entry)
+        reason = narrowing or ratchet.UNEXPLAINED
+        result.known.append(Known(name, group["description"], outcome, cases, reason))
 
 
 def is_right(known: Decider, test: dict) -> bool:
@@ -116,9 +117,10 @@ def totals(results: dict[str, Result]) -> str:
     sections: dict[str, Counter[str]] = {}
     for name, result in results.items():
         sections.setdefault(section(name), Counter()).update(result.counts)
-    lines = [f"{'':<24}{'right':>8}{'wrong':>8}{'refused':>8}"]
+    outcomes = ("right", "wrong", "narrowed", "refused")
+    lines = [" " * 24 + "".join(f"{outcome:>10}" for outcome in outcomes)]
     for name, counts in sorted(sections.items()):
-        lines.append(f"{name:<24}" + "".join(f"{counts[key]:>8}" for key in ("right", "wrong", "refused")))
+        lines.append(f"{name:<24}" + "".join(f"{counts[outcome]:>10}" for outcome in outcomes))
     return "\n".join(lines)
 
 

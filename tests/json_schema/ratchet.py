@@ -8,7 +8,7 @@ A file is TOML:
     [[known]]
     where = "draft7/optional/format/hostname"
     group = "validation of host names"    # only where there are groups
-    outcome = "wrong"                     # or "refused"
+    outcome = "wrong"                     # or "narrowed", "refused", ...
     cases = ["a host name that ends with a dot"]
     reason = "why"
 

@@ -27,10 +27,10 @@ def nested(depth, make, inner):
     return inner
 
 
-def conditions(depth, inner):
-    for level in range(depth):
-        inner = {"if": {"required": [f"a{level}"]}, "then": inner, "else": inner}
-    return inner
+def doubling(depth, make):
+    """Return a schema each level of which mentions the next one twice, without writing it twice."""
+    levels = {f"d{at}": make(at, {"$ref": f"#/$defs/d{at + 1}"}) for at in range(depth)}
+    return {"$defs": {**levels, f"d{depth}": {"maxProperties": 9}}, "$ref": "#/$defs/d0"}
 
 
 def properties(count):
@@ -58,7 +58,9 @@ LARGE = {
     },
     "5,000 properties": properties(5_000),
     "100,000 strings": {"enum": [f"string {number * 7919 % 1_000_003}" for number in range(100_000)]},
-    "20 levels": nested(20, lambda inner: {"type": "object", "properties": {"a": inner, "b": inner}}, True),
+    "20 levels": nested(
+        20, lambda inner: {"type": "object", "properties": {"a": {"type": "array", "items": inner}}}, True
+    ),
     "maxLength": {"type": "string", "minLength": 10, "maxLength": 100_000},
     "maxItems": {"type": "array", "items": {"type": "integer"}, "minItems": 5_000, "maxItems": 10_000},
     "maxProperties": {"type": "object", "minProperties": 100, "maxProperties": 10_000},
@@ -115,15 +117,28 @@ HOSTILE = {
     "allOf of oneOf": {
         "allOf": [{"oneOf": [required(at), required(at + 1), {"maxProperties": at}]} for at in range(40)]
     },
-    "nested oneOf": nested(30, lambda inner: {"oneOf": [inner, {"not": inner}, {"required": ["a"]}]}, True),
-    "nested anyOf of allOf": nested(
-        40,
-        lambda inner: {
-            "anyOf": [{"allOf": [inner, {"minProperties": 1}]}, {"allOf": [inner, {"minItems": 1}]}]
-        },
-        True,
+    "nested oneOf": doubling(
+        30, lambda at, inner: {"oneOf": [inner, {"not": inner}, {"required": [f"a{at}"]}]}
     ),
-    "chain of if": conditions(40, {"maxProperties": 9}),
+    "nested anyOf of allOf": doubling(
+        40,
+        lambda at, inner: {
+            "anyOf": [{"allOf": [inner, {"minProperties": at}]}, {"allOf": [inner, {"required": [f"a{at}"]}]}]
+        },
+    ),
+    "chain of if": doubling(
+        40, lambda at, inner: {"if": {"required": [f"a{at}"]}, "then": inner, "else": {"allOf": [inner]}}
+    ),
+    "conditions that all differ": {
+        "allOf": [
+            {
+                "if": {"properties": {f"a{at}": {"const": at}}},
+                "then": {"required": [f"b{at}"]},
+                "else": required(at),
+            }
+            for at in range(40)
+        ]
+    },
     "patterns": {"allOf": [{"pattern": f"(a|b)*a(a|b){{{at}}}c"} for at in range(10, 20)], "type": "string"},
     "references that double": {
         "$defs": {f"d{at}": {"allOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(60)}

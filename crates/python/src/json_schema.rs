@@ -19,14 +19,8 @@ use crate::limits::{CompileLimits, budget};
 /// What became of each keyword of a schema; empty for grammars that came from elsewhere.
 pub(crate) type Report = Arc<[Finding]>;
 
-/// The outcomes, by the names that they have in Python.
-const OUTCOMES: [(Outcome, &str); 5] = [
-    (Outcome::Exact, "exact"),
-    (Outcome::Annotation, "annotation"),
-    (Outcome::Narrowed, "narrowed"),
-    (Outcome::Widened, "widened"),
-    (Outcome::Refused, "refused"),
-];
+const OUTCOMES: [Outcome; 5] =
+    [Outcome::Exact, Outcome::Annotation, Outcome::Narrowed, Outcome::Widened, Outcome::Refused];
 
 /// The widest indentation; more is a mistake, and would only make grammars large.
 const MAX_INDENT: i64 = 100;
@@ -138,7 +132,7 @@ pub(crate) fn to_python<'py>(py: Python<'py>, report: &[Finding]) -> PyResult<Bo
         let keywords = PyDict::new(py);
         keywords.set_item("pointer", &finding.pointer)?;
         keywords.set_item("keyword", &finding.keyword)?;
-        keywords.set_item("outcome", outcome_class.call1((name_of(finding.outcome),))?)?;
+        keywords.set_item("outcome", outcome_class.call1((finding.outcome.name(),))?)?;
         keywords.set_item("note", &finding.note)?;
         list.append(finding_class.call((), Some(&keywords))?)?;
     }
@@ -165,7 +159,7 @@ pub(crate) fn warn_of_widening(py: Python<'_>, report: &[Finding]) -> PyResult<(
 /// The report as JSON, for serialized grammars.
 pub(crate) fn to_json(report: &[Finding]) -> Value {
     let row = |finding: &Finding| {
-        let outcome = name_of(finding.outcome);
+        let outcome = finding.outcome.name();
         Value::from(vec![&*finding.pointer, &*finding.keyword, outcome, &*finding.note])
     };
     report.iter().map(row).collect()
@@ -175,17 +169,12 @@ pub(crate) fn to_json(report: &[Finding]) -> Value {
 pub(crate) fn from_json(value: &Value) -> Option<Report> {
     let row = |row: &Value| {
         let [pointer, keyword, outcome, note] = row.as_array()?.as_slice() else { return None };
-        let outcome = outcome.as_str()?;
-        let (outcome, _) = OUTCOMES.into_iter().find(|&(_, name)| name == outcome)?;
+        let name = outcome.as_str()?;
+        let outcome = OUTCOMES.into_iter().find(|outcome| outcome.name() == name)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         Some(Finding { pointer: text(pointer)?, keyword: text(keyword)?, outcome, note: text(note)? })
     };
     value.as_array()?.iter().map(row).collect()
-}
-
-fn name_of(outcome: Outcome) -> &'static str {
-    let found = OUTCOMES.into_iter().find(|&(known, _)| known == outcome);
-    found.map_or("exact", |(_, name)| name)
 }
 
 fn registry(registry: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
