@@ -32,7 +32,7 @@ impl Generation {
         let mut closer = Closer::new(self);
         for &(symbol, rest) in sets.items(config) {
             let SymbolKind::Terminal(state) = symbol.kind() else { continue };
-            let next = self.terminals().next(state, byte);
+            let next = self.terminals().step(state, byte);
             if next == TerminalId::NEVER {
                 continue;
             }

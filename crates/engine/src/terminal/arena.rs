@@ -188,13 +188,18 @@ impl Arena {
 
     /// The state after `byte`, or `NEVER`.
     pub(crate) fn next(&self, id: TerminalId, byte: u8) -> TerminalId {
-        let entry = self.entry(id);
-        if let Some(dense) = entry.dense.get() {
-            return dense[usize::from(byte)];
+        match self.entry(id).dense.get() {
+            Some(dense) => dense[usize::from(byte)],
+            None => look_up(self.row(id), byte),
         }
-        match &entry.term {
-            // Its row would have a state for each byte.
-            Term::Key(key) => self.key_next(key, byte),
+    }
+
+    /// The same as [`Arena::next`], for a text under way. With each byte it passes a new state of a counted repeat, of
+    /// which nothing else will be asked, because masks are made for saturated states: so no row is made for it.
+    pub(crate) fn step(&self, id: TerminalId, byte: u8) -> TerminalId {
+        let entry = self.entry(id);
+        match entry.row.get() {
+            None if entry.counts => self.compute_next(id, byte),
             _ => look_up(self.row(id), byte),
         }
     }

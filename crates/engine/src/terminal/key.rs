@@ -137,7 +137,7 @@ impl Arena {
 
     /// The state of a key after `byte`.
     pub(super) fn key_next(&self, key: &Key, byte: u8) -> TerminalId {
-        let plain = self.next(key.plain, byte);
+        let plain = self.step(key.plain, byte);
         if plain == TerminalId::NEVER {
             return plain;
         }
@@ -171,7 +171,7 @@ impl Arena {
         for &byte in bytes {
             if !next.spans.is_empty() {
                 next.spans = self.narrow(&next.spans, next.depth as usize, byte);
-                next.inner = self.next(next.inner, byte);
+                next.inner = self.step(next.inner, byte);
                 next.depth += 1;
             }
             next.text = next.text.map(|before| self.intern_text(before, byte));

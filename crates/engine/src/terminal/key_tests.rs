@@ -155,7 +155,7 @@ fn follow(text: &str, read: &[u8], ways: &mut Ways) {
 
 /// The bytes that a state goes on with.
 fn next_bytes(arena: &Arena, state: TerminalId) -> BTreeSet<u8> {
-    (0..=u8::MAX).filter(|&byte| arena.next(state, byte) != TerminalId::NEVER).collect()
+    (0..=u8::MAX).filter(|&byte| arena.step(state, byte) != TerminalId::NEVER).collect()
 }
 
 /// The same by its row.
@@ -214,7 +214,7 @@ impl Case {
                 return Ok(states);
             }
             let byte = choices[(*dice >> 33) as usize % choices.len()];
-            state = self.arena.next(state, byte);
+            state = self.arena.step(state, byte);
             read.push(byte);
             if decoded_letters(&read) > WALKED {
                 return Ok(states);
@@ -338,7 +338,7 @@ fn check_table(arena: &Arena, state: TerminalId, vocab: &Vocab) -> Result<(), Te
     for (id, bytes) in tokens.iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let mut at = state;
         for (read, &byte) in (1..).zip(bytes) {
-            at = arena.next(at, byte);
+            at = arena.step(at, byte);
             if at == TerminalId::NEVER {
                 break;
             }
@@ -402,14 +402,14 @@ fn tables_with_a_real_vocabulary() {
         "\"größ",
         "\" ",
     ] {
-        let state = read.bytes().fold(start, |state, byte| arena.next(state, byte));
+        let state = read.bytes().fold(start, |state, byte| arena.step(state, byte));
         assert!(arena.plain(arena.saturate(state)).is_some(), "{read}");
         check_table(&arena, arena.saturate(state), &vocab).unwrap_or_else(|wrong| panic!("{read}: {wrong}"));
     }
-    let other = "\"nx".bytes().fold(start, |state, byte| arena.next(state, byte));
+    let other = "\"nx".bytes().fold(start, |state, byte| arena.step(state, byte));
     assert_eq!(
         Some(other),
-        arena.plain(start).map(|plain| { "\"nx".bytes().fold(plain, |state, byte| arena.next(state, byte)) })
+        arena.plain(start).map(|plain| { "\"nx".bytes().fold(plain, |state, byte| arena.step(state, byte)) })
     );
 }
 
@@ -431,7 +431,7 @@ fn exclusions_grow_by_one_at_a_time() {
     let digits = arena.repeat(arena.class(&CharSet::new([('0', '9')])), 1, 3);
     let numbers = arena.concat(arena.literal(b"k"), digits);
     let key = arena.key(numbers, exclusion, true);
-    let read = |text: &str| text.bytes().fold(key, |state, byte| arena.next(state, byte));
+    let read = |text: &str| text.bytes().fold(key, |state, byte| arena.step(state, byte));
     assert_eq!(read("\"k17\""), TerminalId::NEVER);
     assert_eq!(arena.finished_text(read("\"k017\"")), Some("k017"));
     assert_eq!(arena.finished_text(read("\"k0\\u0030\"")), Some("k00"));
