@@ -184,7 +184,7 @@ fn compare(
 fn allowed_members_are_those_of_some_complete_list() {
     let mut dice = Dice(7);
     let (mut compared, mut refused, mut empty) = (0, 0, 0);
-    for _ in 0..800 {
+    for _ in 0..300 {
         let (layout, capacities) = random_layout(&mut dice);
         let mut lists = Vec::new();
         all_lists(&layout, &capacities, &mut Vec::new(), &mut lists);
@@ -205,14 +205,14 @@ fn allowed_members_are_those_of_some_complete_list() {
             }
         }
     }
-    assert!(compared > 700 && empty > 20 && refused < 100, "{compared} {empty} {refused}");
+    assert!(compared > 250 && empty > 10 && refused < 50, "{compared} {empty} {refused}");
 }
 
 #[test]
 fn large_lists_are_cheap() {
     let entry = |at: u32| Entry {
         key: Some(format!("key{at}").into()),
-        required: at % 7 == 0 && at < 900,
+        required: at.is_multiple_of(7) && at < 900,
         variants: Box::new([Variant { value: 0, counters: Box::new([0]) }]),
     };
     for order in [Order::Declared, Order::Any, Order::Sequence] {
