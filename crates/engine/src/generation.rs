@@ -25,6 +25,7 @@ pub(crate) struct Generation {
     lists: Lists,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
+    remembers_keys: bool,
     /// The state that each terminal starts with, by expression; 0 is unknown.
     entry_states: Box<[AtomicU32]>,
     start: OnceLock<SetId>,
@@ -47,6 +48,7 @@ impl Generation {
             terminals: Arena::new(tokens.max_token_bytes()),
             sets: Sets::new(),
             lists: Lists::new(machine.lists.len()),
+            remembers_keys: machine.lists.iter().any(|list| list.unique),
             subtree_tables: SubtreeTables::default(),
             subtree_masks: SubtreeMasks::default(),
             machine,
@@ -95,6 +97,11 @@ impl Generation {
 
     pub(crate) fn longest_token(&self) -> u32 {
         self.tokens.max_token_bytes() as u32
+    }
+
+    /// Whether there are lists that keep the keys they have had.
+    pub(crate) fn remembers_keys(&self) -> bool {
+        self.remembers_keys
     }
 
     pub(crate) fn has_token_edges(&self) -> bool {

@@ -412,7 +412,8 @@ impl Generation {
         let mut forced = None;
         for &(symbol, _) in self.sets().items(config) {
             let SymbolKind::Terminal(state) = symbol.kind() else { return None };
-            match **self.terminals().row(state) {
+            // The row of a key that remembers its text would have a state for each byte.
+            match **self.terminals().row(self.terminals().saturate(state)) {
                 // It has ended, and only the items that come after it count.
                 [] => {}
                 [(low, high, _)] if low == high && forced.is_none_or(|byte| byte == low) => {

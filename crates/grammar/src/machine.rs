@@ -93,7 +93,7 @@ pub struct MemberValue {
 /// The others of a list.
 #[derive(Clone, Debug)]
 pub struct ListOthers {
-    /// The terminal of their keys, with the quotes; `None` has no key.
+    /// The texts of their keys, as an expression of text like those in JSON texts; `None` has no key.
     pub keys: Option<ExprId>,
     /// The ways to write their values, by variant.
     pub variants: Box<[MemberValue]>,
@@ -118,6 +118,12 @@ pub struct List {
     pub entries: Box<[Box<[MemberValue]>]>,
     /// The others.
     pub others: Box<[ListOthers]>,
+    /// The keys that others may not have: those of the entries. None if no others have keys.
+    pub names: Box<[Box<str>]>,
+    /// Whether no two of the others may have the same key.
+    pub unique: bool,
+    /// Whether a key of others that is not whole can always be completed, whatever the list has had.
+    pub always_free: bool,
 }
 
 impl List {
@@ -146,7 +152,8 @@ impl List {
 
     fn memory_bytes(&self) -> usize {
         const A_KEY: usize = 120;
-        let values = self.values().count() * size_of::<MemberValue>();
+        let values = self.values().count() * size_of::<MemberValue>()
+            + self.names.iter().map(|name| name.len() + 16).sum::<usize>();
         self.conditions.memory_bytes() + self.keys.nodes.len() * A_KEY + values
     }
 }

@@ -183,7 +183,7 @@ impl Generation {
     }
 
     /// The stack with a frame that goes on at `node`; without it if nothing is left to do there.
-    fn push_frame(&self, node: NodeId, rest: SetId) -> SetId {
+    pub(super) fn push_frame(&self, node: NodeId, rest: SetId) -> SetId {
         let target = self.machine().node(node);
         if target.is_end() && target.temperature.is_none() {
             return rest;

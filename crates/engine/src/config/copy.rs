@@ -15,7 +15,8 @@ impl Carrier<'_> {
                     Symbol::terminal(to.terminals().carry(from.terminals(), state, &mut self.terminals))
                 }
                 SymbolKind::Frame(node, place) if from.machine().node(node).list.is_some() => {
-                    Symbol::frame(node, to.lists().carry(from.lists(), place))
+                    let carry = |keys| to.terminals().carry_exclusion(from.terminals(), keys);
+                    Symbol::frame(node, to.lists().carry(from.lists(), place, carry))
                 }
                 _ => symbol,
             };

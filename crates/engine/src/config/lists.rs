@@ -7,16 +7,24 @@
 //! Keys are read along a tree of their texts. At a node of the tree there is one terminal for each way on that leads
 //! to a key which may come; where there is but one way on, the terminal goes on along it, and where that ends, through
 //! the closing quote and the head of the value. A list whose next key is forced is so one terminal from comma to colon.
+//!
+//! The keys of others are terminals that exclude the keys of the entries and, where no key may come twice, those that the
+//! list has had. When such a key is read to its end, [`Generation::finish_key`] puts what was read into the place below.
+//! A walk of tokens over the end of a key does not know what was read: it goes on as if nothing had been, which allows
+//! too much for a token that holds another key of that list (see [`crate::mask`]).
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokenstile_grammar::machine::{List, ListId, MachineRuleId, MemberValue};
+use tokenstile_grammar::ir::ExprId;
+use tokenstile_grammar::machine::{List, ListId, MachineRuleId};
 use tokenstile_grammar::members::{Member, Slot, State};
 
+use super::sets::SetId;
+use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 use crate::interner::Interner;
-use crate::terminal::TerminalId;
+use crate::terminal::{ExclusionId, TerminalId};
 
 /// The number of a state of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +39,8 @@ enum Phase {
     Before,
     /// At this node of the key tree, the quote before it read.
     Key(u32),
+    /// In the key of the others with this number, whose value is this variant.
+    OtherKey { others: u32, variant: u32 },
     /// After a member.
     After,
 }
@@ -42,10 +52,20 @@ struct Place {
     phase: Phase,
 }
 
-struct KnownState {
+/// What a list has had.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Had {
     list: ListId,
     state: State,
+    /// The keys that others may not have, if there are more than those of the entries.
+    seen: Option<ExclusionId>,
+}
+
+struct KnownState {
+    had: Had,
     allowed: OnceLock<Allowed>,
+    /// The same without the keys that were seen.
+    forgetful: OnceLock<StateId>,
 }
 
 /// What may come in a state.
@@ -92,6 +112,8 @@ pub(crate) struct Lists {
     places: Interner<KnownPlace>,
     /// The place that each list starts at.
     starts: Box<[OnceLock<u32>]>,
+    /// The keys of each list's entries.
+    names: Box<[OnceLock<ExclusionId>]>,
     bytes: AtomicUsize,
 }
 
@@ -101,6 +123,7 @@ impl Lists {
             states: Interner::new(),
             places: Interner::new(),
             starts: (0..lists).map(|_| OnceLock::new()).collect(),
+            names: (0..lists).map(|_| OnceLock::new()).collect(),
             bytes: AtomicUsize::new(0),
         }
     }
@@ -111,12 +134,12 @@ impl Lists {
         self.places.len() * A_PLACE + self.bytes.load(Ordering::Relaxed)
     }
 
-    fn intern_state(&self, list: ListId, state: State) -> StateId {
-        let bytes = size_of::<KnownState>() + state.memory_bytes();
+    fn intern_state(&self, had: &Had) -> StateId {
+        let bytes = size_of::<KnownState>() + had.state.memory_bytes();
         let (id, is_new) = self.states.intern(
-            &(list, &state),
-            |known| known.list == list && known.state == state,
-            || KnownState { list, state: state.clone(), allowed: OnceLock::new() },
+            had,
+            |known| known.had == *had,
+            || KnownState { had: had.clone(), allowed: OnceLock::new(), forgetful: OnceLock::new() },
         );
         if is_new {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -138,14 +161,26 @@ impl Lists {
         self.states.get(id.0)
     }
 
-    /// The number that a place of another generation has here.
-    pub(super) fn carry(&self, from: &Lists, number: u32) -> u32 {
+    /// The number that a place of `from` has here, where `carry` does the same for sets of keys.
+    pub(super) fn carry(&self, from: &Lists, number: u32, carry: impl Fn(ExclusionId) -> ExclusionId) -> u32 {
         if number == 0 {
             return 0;
         }
         let Place { state, phase } = from.place(number).place;
-        let known = from.state(state);
-        let state = self.intern_state(known.list, known.state.clone());
+        let had = &from.state(state).had;
+        let state = self.intern_state(&Had { seen: had.seen.map(carry), ..had.clone() });
+        self.intern_place(Place { state, phase })
+    }
+
+    /// The place without the keys that were seen.
+    fn forget(&self, number: u32) -> u32 {
+        let Place { state, phase } = self.place(number).place;
+        let known = self.state(state);
+        if known.had.seen.is_none() {
+            return number;
+        }
+        let state =
+            *known.forgetful.get_or_init(|| self.intern_state(&Had { seen: None, ..known.had.clone() }));
         self.intern_place(Place { state, phase })
     }
 }
@@ -166,17 +201,55 @@ impl Generation {
     fn list_start(&self, list: ListId) -> u32 {
         *self.lists().starts[list.0 as usize].get_or_init(|| {
             let state = self.machine().list(list).conditions.start();
-            let state = self.lists().intern_state(list, state);
+            let state = self.lists().intern_state(&Had { list, state, seen: None });
             self.lists().intern_place(Place { state, phase: Phase::Start })
         })
+    }
+
+    /// The keys that others may not have.
+    fn excluded_keys(&self, had: &Had) -> ExclusionId {
+        had.seen.unwrap_or_else(|| {
+            let names = &self.machine().list(had.list).names;
+            *self.lists().names[had.list.0 as usize]
+                .get_or_init(|| self.terminals().exclusion(names.iter().map(|name| &**name)))
+        })
+    }
+
+    /// The stacks under a key of others that has been read: they go on knowing what it was.
+    pub(super) fn finish_key(&self, rest: SetId, text: &str) -> SetId {
+        let mut all = SetId::DEAD;
+        for &(symbol, below) in self.sets().items(rest) {
+            let SymbolKind::Frame(node, number) = symbol.kind() else { continue };
+            if number == 0 {
+                continue;
+            }
+            let Place { state, phase } = self.lists().place(number).place;
+            let Phase::OtherKey { others, variant } = phase else { continue };
+            let finder = Finder::new(self, state);
+            let seen = self.terminals().exclude(self.excluded_keys(finder.had), text);
+            let next = finder.after(Member { slot: Slot::Others(others), variant }, Some(seen));
+            let place = finder.place(next, Phase::After);
+            let stack = self.sets().push(Symbol::frame(node, place), below);
+            let rule = finder.list.others[others as usize].variants[variant as usize].rule;
+            let start = rule.map(|rule| self.machine().rule(rule).start);
+            let stack = start.map_or(stack, |start| self.push_frame(start, stack));
+            all = self.sets().union(all, stack);
+        }
+        all
+    }
+
+    /// The place with the same mask, but for tokens that hold a whole key of others, of all with the same members.
+    pub(super) fn forget_keys(&self, list: ListId, number: u32) -> u32 {
+        let forgets = number != 0 && self.machine().list(list).always_free;
+        if forgets { self.lists().forget(number) } else { number }
     }
 
     fn allowed(&self, id: StateId) -> &Allowed {
         let known = self.lists().state(id);
         known.allowed.get_or_init(|| {
-            let list = self.machine().list(known.list);
+            let list = self.machine().list(known.had.list);
             let (mut keyed, mut rest) = (Vec::new(), Vec::new());
-            for member in list.conditions.allowed(&known.state) {
+            for member in list.conditions.allowed(&known.had.state) {
                 let rank = match member.slot {
                     Slot::Entry(entry) => list.keys.ranks[entry as usize],
                     Slot::Others(_) => None,
@@ -189,7 +262,7 @@ impl Generation {
             keyed.sort_unstable();
             let bytes = size_of_val(&*keyed) + size_of_val(&*rest);
             self.lists().bytes.fetch_add(bytes, Ordering::Relaxed);
-            let may_end = list.conditions.may_end(&known.state);
+            let may_end = list.conditions.may_end(&known.had.state);
             Allowed { may_end, keyed: keyed.into(), rest: rest.into() }
         })
     }
@@ -200,22 +273,27 @@ struct Finder<'g> {
     generation: &'g Generation,
     list: &'g List,
     state: StateId,
-    known: &'g KnownState,
+    had: &'g Had,
     allowed: &'g Allowed,
     moves: Vec<Move>,
 }
 
 impl<'g> Finder<'g> {
     fn new(generation: &'g Generation, state: StateId) -> Self {
-        let known = generation.lists().state(state);
-        let list = generation.machine().list(known.list);
-        Finder { generation, list, state, known, allowed: generation.allowed(state), moves: Vec::new() }
+        let had = &generation.lists().state(state).had;
+        let list = generation.machine().list(had.list);
+        Finder { generation, list, state, had, allowed: generation.allowed(state), moves: Vec::new() }
     }
 
     fn find(mut self, phase: Phase) -> Moves {
         match phase {
             Phase::Start | Phase::Before => self.begin(),
             Phase::Key(node) => self.read_key(node, TerminalId::EMPTY),
+            Phase::OtherKey { others, variant } => {
+                let state = self.after(Member { slot: Slot::Others(others), variant }, self.had.seen);
+                let rule = self.list.others[others as usize].variants[variant as usize].rule;
+                self.moves.push(Move { terminal: None, rule, place: self.place(state, Phase::After) });
+            }
             Phase::After => self.separate(),
         }
         let ends = matches!(phase, Phase::Start | Phase::After) && self.allowed.may_end;
@@ -311,23 +389,39 @@ impl<'g> Finder<'g> {
         }
     }
 
+    /// The state after a member, with the keys that others may then not have.
+    fn after(&self, member: Member, seen: Option<ExclusionId>) -> StateId {
+        let state = self.list.conditions.take(&self.had.state, member);
+        self.generation.lists().intern_state(&Had { list: self.had.list, state, seen })
+    }
+
     /// A member whose key has been read up to its closing quote, if it is an entry that has one.
     fn read_member(&mut self, member: Member, before: TerminalId) {
-        let list = self.list;
-        let next = list.conditions.take(&self.known.state, member);
-        let next = self.generation.lists().intern_state(self.known.list, next);
-        let place = self.place(next, Phase::After);
-        let (value, before): (&MemberValue, TerminalId) = match member.slot {
-            Slot::Entry(entry) => (&list.entries[entry as usize][member.variant as usize], before),
+        let value = match member.slot {
+            Slot::Entry(entry) => &self.list.entries[entry as usize][member.variant as usize],
             Slot::Others(others) => {
-                let others = &list.others[others as usize];
-                let keys = others.keys.map_or(TerminalId::EMPTY, |keys| self.generation.terminal(keys));
-                (&others.variants[member.variant as usize], keys)
+                let family = &self.list.others[others as usize];
+                if let Some(keys) = family.keys {
+                    return self.read_other_key(keys, others, member.variant);
+                }
+                &family.variants[member.variant as usize]
             }
         };
+        let place = self.place(self.after(member, self.had.seen), Phase::After);
         let head = value.head.map_or(TerminalId::EMPTY, |head| self.generation.terminal(head));
         let terminal = self.concat(before, head);
         let terminal = (terminal != TerminalId::EMPTY).then_some(terminal);
         self.moves.push(Move { terminal, rule: value.rule, place });
+    }
+
+    /// The key of one of the others.
+    fn read_other_key(&mut self, keys: ExprId, others: u32, variant: u32) {
+        let texts = self.generation.terminal(keys);
+        let excluded = self.generation.excluded_keys(self.had);
+        let terminal = self.generation.terminals().key(texts, excluded, self.list.unique);
+        if terminal != TerminalId::NEVER {
+            let place = self.place(self.state, Phase::OtherKey { others, variant });
+            self.moves.push(Move { terminal: Some(terminal), rule: None, place });
+        }
     }
 }

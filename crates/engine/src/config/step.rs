@@ -32,15 +32,17 @@ impl Generation {
         let mut closer = Closer::new(self);
         for &(symbol, rest) in sets.items(config) {
             let SymbolKind::Terminal(state) = symbol.kind() else { continue };
-            let next = self.terminals().next(state, byte);
+            let next = self.terminals().step(state, byte);
             if next == TerminalId::NEVER {
                 continue;
             }
-            if next != TerminalId::EMPTY {
+            if !self.terminals().is_finished(next) {
                 closer.add(Symbol::terminal(next), rest);
             }
-            if self.terminals().is_nullable(next) {
-                closer.pop(rest);
+            match self.terminals().finished_text(next) {
+                Some(key) => closer.pop(self.finish_key(rest, key)),
+                None if self.terminals().is_nullable(next) => closer.pop(rest),
+                None => {}
             }
         }
         let next = closer.finish();

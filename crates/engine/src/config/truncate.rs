@@ -15,6 +15,9 @@ use super::sets::{Holes, Items, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 
+/// The hole that nothing is in.
+const MARK: Holes = 1 << (Holes::BITS - 1);
+
 /// Frames below this are cut off whether they count or not.
 const MAX_FRAMES: u32 = 64;
 
@@ -54,9 +57,22 @@ impl Generation {
             };
             items.push((symbol, self.truncate_rest(rest, depth, &mut cut)));
         }
-        let holes = self.renumber(config, &mut cut);
+        let holes = self.renumber(config, &mut cut) | self.mark();
         let config = self.intern_items(items, self.sets().ends(config), holes);
         (!cut.overflow).then_some(Top { config, holes: cut.holes })
+    }
+
+    /// The whole of `config`, as a top of itself.
+    pub(crate) fn whole(&self, config: SetId) -> Top {
+        let (sets, mark) = (self.sets(), self.mark());
+        let marked = || self.intern_items(sets.items(config).into(), sets.ends(config), mark);
+        Top { config: if mark == 0 { config } else { marked() }, holes: SmallVec::new() }
+    }
+
+    /// What tells tops from configurations, if there is a need: the mask of a top may hold a few tokens that do not fit
+    /// in all of its configurations.
+    fn mark(&self) -> Holes {
+        if self.remembers_keys() { MARK } else { 0 }
     }
 
     /// The same for a stack: `depth` counted frames of it.
@@ -105,7 +121,7 @@ impl Generation {
     fn make_hole(&self, rest: SetId, cut: &mut Cut) -> SetId {
         let known = cut.holes.iter().position(|&hole| hole == rest);
         let number = known.unwrap_or(cut.holes.len());
-        if number >= Holes::BITS as usize {
+        if number >= MARK.trailing_zeros() as usize {
             cut.overflow = true;
             return SetId::DEAD;
         }
@@ -117,6 +133,9 @@ impl Generation {
 
     fn saturate_frame(&self, symbol: Symbol) -> Symbol {
         let SymbolKind::Frame(node, count) = symbol.kind() else { return symbol };
+        if let Some(list) = self.machine().node(node).list {
+            return Symbol::frame(node, self.forget_keys(list.list, count));
+        }
         let Some(counter) = self.machine().node(node).counter else { return symbol };
         let reach = self.longest_token();
         if counter.max - count <= reach {

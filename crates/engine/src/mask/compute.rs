@@ -3,6 +3,9 @@
 //! It is computed for the top of the configuration, and kept for it together with what could not be decided there: the
 //! places where tokens ran into a hole. For each configuration with that top, these are then followed into its own
 //! stack. If there are many of them, the top was too shallow: that is remembered, and a deeper one is tried.
+//!
+//! Tops forget which keys a list has had, where no key may come twice. So the mask of a top may hold a few tokens too many,
+//! which are taken out for each configuration.
 
 use std::sync::Arc;
 
@@ -53,7 +56,7 @@ impl Generation {
     #[cold]
     fn find_mask(&self, config: SetId) -> &KeptMask {
         let mut depth = FIRST_DEPTH;
-        let whole = || Top { config, holes: smallvec::SmallVec::new() };
+        let whole = || self.whole(config);
         loop {
             let top =
                 if depth > MAX_DEPTH { whole() } else { self.truncate(config, depth).unwrap_or_else(whole) };
@@ -88,11 +91,32 @@ impl Generation {
         }
         let (mask, pending) = walker.finish(Some(&kept.mask), few(self.words()));
         debug_assert!(pending.is_empty(), "a whole configuration has no holes");
+        let unfit = self.unfit_tokens(config, &mask);
+        if !unfit.is_empty() {
+            let mask = mask.without(&unfit);
+            return self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() });
+        }
         if mask.len() == kept.mask.len() {
             self.sets().remember_mask(config, kept);
             return kept;
         }
         self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() })
+    }
+
+    /// The tokens of a mask that do not fit after all: those that hold a key which the list has had.
+    ///
+    /// A walk does not know what was read of a key once it is over, nor, in a top, what keys there were before. Where
+    /// that matters a token has both quotes of a key, or closes one key and opens another. Such tokens are few and
+    /// rarely fit, so those that do are simply read.
+    fn unfit_tokens(&self, config: SetId, mask: &Mask) -> Vec<u32> {
+        if !self.remembers_keys() {
+            return Vec::new();
+        }
+        let is_unfit = |token: &u32| {
+            let bytes = self.tokens().token_bytes(TokenId(*token));
+            mask.contains(*token) && self.step_token(config, TokenId(*token), bytes) == SetId::DEAD
+        };
+        self.tokens().index().quoted(self.tokens()).iter().copied().filter(is_unfit).collect()
     }
 
     /// The mask of a configuration, perhaps with holes.
@@ -131,6 +155,9 @@ impl Generation {
     /// The token table of a saturated state.
     fn table(&self, state: TerminalId) -> &Arc<TerminalTable> {
         self.terminals().table_slot(state).get_or_init(|| {
+            if let Some(plain) = self.terminals().plain(state) {
+                return self.key_table(self.tokens().index().trie(), Trie::ROOT, state, plain);
+            }
             let build = || TerminalTable::build(self.terminals(), state, self.tokens());
             let table = if self.terminals().is_cheap(state) {
                 Arc::new(build())
@@ -141,6 +168,24 @@ impl Generation {
             self.note_table(table.memory_bytes());
             table
         })
+    }
+
+    /// The table of a key that may still be an excluded one.
+    fn key_table(
+        &self,
+        trie: &Arc<Trie>,
+        node: NodeIndex,
+        key: TerminalId,
+        plain: TerminalId,
+    ) -> Arc<TerminalTable> {
+        let all = self.table_for(trie, node, plain);
+        match all.without_excluded(self.terminals(), key, plain, trie, node) {
+            None => Arc::clone(all),
+            Some(table) => {
+                self.note_table(table.memory_bytes());
+                Arc::new(table)
+            }
+        }
     }
 
     /// The table of a state for the tokens under a node.
@@ -156,11 +201,14 @@ impl Generation {
 
     fn table_under<'g>(
         &'g self,
-        trie: &'g Trie,
+        trie: &'g Arc<Trie>,
         node: NodeIndex,
         state: TerminalId,
     ) -> &'g Arc<TerminalTable> {
         self.subtree_tables().get_or_make((trie.number(), node, state), || {
+            if let Some(plain) = self.terminals().plain(state) {
+                return self.key_table(trie, node, state, plain);
+            }
             let build = || TerminalTable::build_under(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };
             let table = self.tokens().index().tables.get_or_make(key, build);

@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use crate::terminal::{Arena, TerminalId};
-use crate::vocab::slices::{ASCII_KINDS, Kinds};
+use crate::vocab::slices::{ANY_LENGTH, ASCII_KINDS, Kinds, MAX_LENGTH};
 
 /// How many states are looked at before giving up.
 const MAX_STATES: usize = 160;
@@ -28,8 +28,19 @@ const SEQUENCES: [&[(u8, u8)]; 8] = [
     &[(0xF4, 0xF4), (0x80, 0x8F), (0x80, 0xBF), (0x80, 0xBF)],
 ];
 
+/// The kinds of characters of which every string keeps `state` alive up to some length, or none.
+///
+/// Where the length is bounded, longer strings of these kinds do not fit at all, not even to some end in them.
+pub(super) fn plain_kinds(arena: &Arena, state: TerminalId) -> (Kinds, u8) {
+    let Some(counted) = arena.counted(state) else { return (endless_kinds(arena, state), ANY_LENGTH) };
+    let Ok(most @ ..=MAX_LENGTH) = u8::try_from(counted.most) else { return (Kinds(0), 0) };
+    let kinds = endless_kinds(arena, counted.endless);
+    let follows = arena.row(counted.after).iter().any(|&(low, high, _)| kinds.meets(low, high));
+    if follows { (Kinds(0), 0) } else { (kinds, most) }
+}
+
 /// The kinds of characters of which every string keeps `state` alive, or none.
-pub(super) fn plain_kinds(arena: &Arena, state: TerminalId) -> Kinds {
+fn endless_kinds(arena: &Arena, state: TerminalId) -> Kinds {
     let bytes: usize = arena.row(state).iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum();
     if bytes < MIN_BYTES {
         return Kinds(0);

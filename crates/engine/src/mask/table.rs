@@ -6,6 +6,9 @@
 //!
 //! A table is for a subtree: that of the root where a token starts in the state, and a smaller one where the first
 //! bytes of a token were taken by something else, such as the space before a word.
+//!
+//! The table of a key from which some texts are excluded is that of the plain string with a few subtrees taken out:
+//! those that close the string at an excluded text. Only the paths along the excluded texts are walked for it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -28,6 +31,8 @@ pub(crate) struct TerminalTable {
     /// The tokens that end inside.
     pub(crate) stay: Mask,
     pub(crate) exits: Exits,
+    /// The nodes at which the terminal may end, where the exits do not tell.
+    ends: Box<[NodeIndex]>,
     /// The slice whose trie the exits are in, if it is not the trie that the table was made for.
     slice: Option<Arc<Slice>>,
 }
@@ -72,14 +77,14 @@ impl TerminalTable {
     pub(crate) fn build(arena: &Arena, state: TerminalId, tokens: &TokenTable) -> Self {
         let index = tokens.index();
         let slice = match plain_kinds(arena, state) {
-            Kinds(0) => None,
-            kinds => index.slice(kinds, tokens),
+            (Kinds(0), _) => None,
+            (kinds, most) => index.slice(kinds, most, tokens),
         };
         let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
-        let (stay, exits) = walk(arena, state, trie, Trie::ROOT);
+        let (stay, exits, ends) = walk(arena, state, trie, Trie::ROOT);
         let words = tokens.len().div_ceil(32);
         let bases: Vec<&Arc<[u32]>> = slice.iter().map(|slice| &slice.mask).collect();
-        TerminalTable { stay: Mask::new(words, &bases, stay, many(words)), exits, slice }
+        TerminalTable { stay: Mask::new(words, &bases, stay, many(words)), exits, ends, slice }
     }
 
     /// The table of `state` for the tokens under `root`.
@@ -90,9 +95,45 @@ impl TerminalTable {
         trie: &Trie,
         root: NodeIndex,
     ) -> Self {
-        let (stay, exits) = walk(arena, state, trie, root);
+        let (stay, exits, ends) = walk(arena, state, trie, root);
         let words = tokens.len().div_ceil(32);
-        TerminalTable { stay: Mask::new(words, &[], stay, many(words)), exits, slice: None }
+        TerminalTable { stay: Mask::new(words, &[], stay, many(words)), exits, ends, slice: None }
+    }
+
+    /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
+    /// root. `None` if it is the same.
+    ///
+    /// Tokens of a slice are not looked at: they lead to states that go on without end, and exclusions are finite.
+    pub(crate) fn without_excluded(
+        &self,
+        arena: &Arena,
+        key: TerminalId,
+        plain: TerminalId,
+        trie: &Arc<Trie>,
+        root: NodeIndex,
+    ) -> Option<Self> {
+        let trie = self.exit_trie(trie);
+        let lost = lost_nodes(arena, trie, root, key, plain);
+        if lost.is_empty() {
+            return None;
+        }
+        let tokens: Vec<u32> =
+            lost.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect();
+        let is_lost = |end: NodeIndex| {
+            let before = lost.partition_point(|&node| node <= end);
+            before > 0 && end < trie.end(lost[before - 1])
+        };
+        let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
+        let (exits, ends) = gather(trie, root, ends, &[]);
+        Some(TerminalTable { stay: self.stay.without(&tokens), exits, ends, slice: self.slice.clone() })
+    }
+
+    /// The nodes at which the terminal may end while a token goes on.
+    pub(crate) fn ends(&self) -> &[NodeIndex] {
+        match &self.exits {
+            Exits::Few(ends) => ends,
+            Exits::ByByte(_) => &self.ends,
+        }
     }
 
     /// The trie that the exits are in, where `trie` is the one that the table was made for.
@@ -109,11 +150,51 @@ impl TerminalTable {
                 exits.iter().map(|exit| 64 + exit.large.len() * 4 + exit.small.len() * A_CHILD).sum()
             }
         };
-        size_of::<Self>() + self.stay.memory_bytes() + exits
+        size_of::<Self>() + self.stay.memory_bytes() + exits + size_of_val(&*self.ends)
     }
 }
 
-fn walk(arena: &Arena, state: TerminalId, trie: &Trie, root: NodeIndex) -> (Vec<u32>, Exits) {
+/// The exits, and the nodes at which the terminal may end where the exits do not tell.
+type Gathered = (Exits, Box<[NodeIndex]>);
+
+fn gather(trie: &Trie, root: NodeIndex, ends: Vec<NodeIndex>, staying_nodes: &[NodeIndex]) -> Gathered {
+    if ends.len() <= FEW {
+        return (Exits::Few(ends.into()), Box::default());
+    }
+    (by_byte(trie, root, &ends, staying_nodes), ends.into())
+}
+
+/// The nodes that `plain` reaches and `key` does not, without those below them, sorted.
+fn lost_nodes(
+    arena: &Arena,
+    trie: &Trie,
+    root: NodeIndex,
+    key: TerminalId,
+    plain: TerminalId,
+) -> Vec<NodeIndex> {
+    let mut lost = Vec::new();
+    let mut stack = vec![(root, key, plain)];
+    while let Some((node, key, plain)) = stack.pop() {
+        for child in trie.children(node) {
+            let byte = trie.byte(child);
+            let (key, plain) = (arena.next_dense(key, byte), arena.next_dense(plain, byte));
+            if key != plain && key == TerminalId::NEVER {
+                lost.push(child);
+            } else if key != plain {
+                stack.push((child, key, plain));
+            }
+        }
+    }
+    lost.sort_unstable();
+    lost
+}
+
+fn walk(
+    arena: &Arena,
+    state: TerminalId,
+    trie: &Trie,
+    root: NodeIndex,
+) -> (Vec<u32>, Exits, Box<[NodeIndex]>) {
     let mut stay = Vec::new();
     let mut staying_nodes = Vec::new();
     let mut ends = Vec::new();
@@ -124,9 +205,8 @@ fn walk(arena: &Arena, state: TerminalId, trie: &Trie, root: NodeIndex) -> (Vec<
     walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut |node| {
         ends.push(node);
     });
-    let exits =
-        if ends.len() <= FEW { Exits::Few(ends.into()) } else { by_byte(trie, root, &ends, &staying_nodes) };
-    (stay, exits)
+    let (exits, ends) = gather(trie, root, ends, &staying_nodes);
+    (stay, exits, ends)
 }
 
 /// The children of `ends` under which there are tokens that do not stay anyway, by byte.

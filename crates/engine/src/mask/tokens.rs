@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 /// A set of tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct Mask {
@@ -76,6 +78,19 @@ impl Mask {
         extra.dedup();
         let count = self.count + (extra.len() - self.extra.len()) as u32;
         Some(Mask { base: self.base.clone(), extra: extra.into(), count })
+    }
+
+    /// The mask without `tokens`.
+    pub(crate) fn without(&self, tokens: &[u32]) -> Self {
+        let mut base = self.base.clone();
+        if let Some(row) = base.as_mut().filter(|row| tokens.iter().any(|&token| has_bit(row, token))) {
+            let row = Arc::make_mut(row);
+            tokens.iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
+        }
+        let lost: FxHashSet<u32> = tokens.iter().copied().collect();
+        let extra: Vec<u32> = self.extra.iter().copied().filter(|token| !lost.contains(token)).collect();
+        let in_base = base.iter().flat_map(|base| base.iter()).map(|word| word.count_ones()).sum::<u32>();
+        Mask { base, count: in_base + extra.len() as u32, extra: extra.into() }
     }
 
     /// Writes the mask over `row`.

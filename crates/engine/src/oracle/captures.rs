@@ -118,9 +118,20 @@ impl OracleState<'_> {
         callers.into_iter().flatten().map(|&(caller, _)| caller)
     }
 
-    /// What brought `item` to its position in `set`: the callee that ended there, and itself before that call.
+    /// What brought `item` to its position in `set`: the callee that ended there, and itself before that call. Or itself
+    /// before the last byte, where it reads bytes between two calls.
     fn steps_into(&self, set: SetId, item: Item) -> Vec<(SetId, Item)> {
         let mut steps = Vec::new();
+        if let Some(before) = set.checked_sub(1).filter(|_| self.nodes.is_list(item.node)) {
+            let byte = self.text[self.sets[set as usize].offset - 1];
+            let leads_here = |other: &Item| {
+                other.node == item.node
+                    && other.origin == item.origin
+                    && self.nodes.after_byte(other.node, other.at, byte) == Some(item.at)
+            };
+            let others = self.sets[before as usize].items.iter().copied().filter(leads_here);
+            steps.extend(others.map(|other| (before, other)));
+        }
         if item.at == START && !self.nodes.is_repeat(item.node) {
             return steps;
         }

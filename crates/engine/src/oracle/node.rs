@@ -9,7 +9,6 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use tokenstile_grammar::ir::TokenSet;
 use tokenstile_grammar::ir::members::Layout;
-use tokenstile_grammar::members::capacity;
 use tokenstile_grammar::passes::lists;
 use tokenstile_grammar::regular::{CharSet, Dfa, Nfa, determinize};
 use tokenstile_grammar::{Budget, Error, ErrorKind, Expr, ExprId, Grammar, Result, RuleId};
@@ -128,6 +127,11 @@ impl Nodes {
         }
     }
 
+    /// Whether the node is a list, which reads bytes in some positions and calls others in some.
+    pub(super) fn is_list(&self, node: NodeId) -> bool {
+        matches!(self.all[node.index()], Node::Members(_))
+    }
+
     /// Whether `at` is an end of the node.
     pub(super) fn is_end(&self, node: NodeId, at: At) -> bool {
         match &self.all[node.index()] {
@@ -149,6 +153,7 @@ impl Nodes {
         match &self.all[node.index()] {
             Node::Bytes(bytes) => (bytes.get(at as usize) == Some(&byte)).then_some(at + 1),
             Node::Class(set) if at != CLASS_END => class_after(set, at, byte),
+            Node::Members(list) => list.after_byte(at, byte),
             Node::Dfa(dfa) => dfa.next(at as u32, byte).map(At::from),
             Node::JsonText(text) => text.after_byte(at, byte),
             _ => None,
@@ -236,7 +241,9 @@ impl Nodes {
                 return Err(Error::new(ErrorKind::Invalid, message));
             }
             if list.may_be_empty(&self.nullable) {
-                return Err(Error::unsupported("a list has a separator or a member that may be empty"));
+                return Err(Error::unsupported(
+                    "the separator of a list, a member without a key, or the value of others, may be empty",
+                ));
             }
         }
         Ok(())
@@ -365,7 +372,7 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
 }
 
 /// The language of one text.
-fn text_alone(text: &str, budget: &Budget) -> Result<Dfa> {
+pub(super) fn text_alone(text: &str, budget: &Budget) -> Result<Dfa> {
     let mut nfa = Nfa::new(budget);
     let (start, end) = (nfa.add_state()?, nfa.add_state()?);
     nfa.add_literal(start, text.as_bytes(), end)?;
@@ -399,39 +406,19 @@ impl Keys {
         let mut key = |key: &str| self.key(key, budget);
         let keys = layout.entries.iter().map(|entry| entry.key.as_deref().map(&mut key).transpose());
         let keys = keys.collect::<Result<_>>()?;
-        let mut other_keys = Vec::new();
-        let mut capacities = Vec::new();
-        if layout.unique && layout.others.iter().any(|others| others.keys.is_some()) {
-            return Err(Error::unsupported("others of which no two have the same key"));
-        }
-        for others in &layout.others {
+        let other_keys = layout.others.iter().map(|others| {
             let language = others.keys.map(|keys| lists::language(grammar, parts[keys as usize], budget));
-            let language = language.transpose()?;
-            capacities.push(language.as_ref().map_or(None, |dfa| capacity(dfa, layout.keys())));
-            let key = |language| self.other_key(language, layout, budget);
-            other_keys.push(language.map(key).transpose()?);
-        }
+            language.transpose()
+        });
+        let other_keys = other_keys.collect::<Result<_>>()?;
         let parts = parts.iter().map(|&part| child(grammar, part)).collect();
-        Ok(ListNode::new(Arc::clone(layout), parts, keys, other_keys.into(), capacities.into()))
+        Ok(ListNode::new(Arc::clone(layout), parts, keys, other_keys))
     }
 
     fn key(&mut self, key: &str, budget: &Budget) -> Result<NodeId> {
-        let text = text_alone(key, budget)?;
-        Ok(self.quoted(text))
-    }
-
-    /// The keys of others: all of their language but the keys of the entries.
-    fn other_key(&mut self, mut language: Dfa, layout: &Layout, budget: &Budget) -> Result<NodeId> {
-        for key in layout.keys() {
-            language = language.difference(&text_alone(key, budget)?, budget)?;
-        }
-        Ok(self.quoted(language))
-    }
-
-    fn quoted(&mut self, text: Dfa) -> NodeId {
         let quote = self.add(Node::Bytes((*b"\"").into()));
-        let text = self.add(Node::JsonText(JsonText::of(text)));
-        self.add(Node::Seq([quote, text, quote].into()))
+        let text = self.add(Node::JsonText(JsonText::of(text_alone(key, budget)?)));
+        Ok(self.add(Node::Seq([quote, text, quote].into())))
     }
 }
 

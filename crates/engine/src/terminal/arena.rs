@@ -7,7 +7,9 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use tokenstile_grammar::regular::Dfa;
 
+use super::exclusion::{Exclusion, Run};
 use super::json_text::Escape;
+use super::key::{Key, TextByte};
 use crate::interner::Interner;
 use crate::mask::TerminalTable;
 
@@ -61,6 +63,10 @@ pub(super) enum Term {
         inner: TerminalId,
         escape: Escape,
     },
+    /// A key of an object, after its opening quote.
+    Key(Box<Key>),
+    /// The end of a key with this text.
+    KeyRead(Box<str>),
 }
 
 impl Term {
@@ -71,7 +77,7 @@ impl Term {
 pub(super) struct Entry {
     pub(super) term: Term,
     pub(super) nullable: bool,
-    /// Whether a finite bound above one is in it, so that it may saturate.
+    /// Whether a finite bound above one is in it, or a key, so that it may saturate.
     pub(super) counts: bool,
     pub(super) row: OnceLock<Row>,
     pub(super) dense: OnceLock<Box<[TerminalId; 256]>>,
@@ -97,7 +103,10 @@ pub(crate) struct Arena {
     pub(super) entries: Interner<Entry>,
     pub(super) literals: Interner<Literal>,
     pub(super) automata: Interner<Automaton>,
-    /// What lists of terms, rows and dense rows take, in bytes.
+    pub(super) runs: Interner<Run>,
+    pub(super) exclusions: Interner<Exclusion>,
+    pub(super) texts: Interner<TextByte>,
+    /// What lists of terms, rows, dense rows and the texts of keys take, in bytes.
     row_bytes: AtomicUsize,
     /// No token is longer than this, in bytes.
     pub(super) longest_token: u32,
@@ -112,6 +121,9 @@ impl Arena {
             entries: Interner::new(),
             literals: Interner::new(),
             automata: Interner::new(),
+            runs: Interner::new(),
+            exclusions: Interner::new(),
+            texts: Interner::new(),
             row_bytes: AtomicUsize::new(0),
             longest_token: longest_token as u32,
         };
@@ -139,6 +151,11 @@ impl Arena {
         &self.entry(id).table
     }
 
+    /// Notes memory that is held as long as the arena is.
+    pub(super) fn note_bytes(&self, bytes: usize) {
+        self.row_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// A state's ways on.
     pub(crate) fn row(&self, id: TerminalId) -> &Row {
         self.entry(id).row.get_or_init(|| {
@@ -153,11 +170,14 @@ impl Arena {
         self.entries.len()
     }
 
-    /// Whether only one byte can follow, or one of two as in a literal that is spelled in JSON, so that a token table is
-    /// quicker made than found.
+    /// Whether only one byte can follow, or one of two as in a literal that is spelled in JSON, and then again no more, so
+    /// that a token table is quicker made than found.
     pub(crate) fn is_cheap(&self, id: TerminalId) -> bool {
+        let is_narrow = |row: &Row| row.len() <= 2 && row.iter().all(|&(low, high, _)| low == high);
         let row = self.row(id);
-        (1..=2).contains(&row.len()) && row.iter().all(|&(low, high, next)| low == high && next != id)
+        !row.is_empty()
+            && is_narrow(row)
+            && row.iter().all(|&(_, _, next)| next != id && is_narrow(self.row(next)))
     }
 
     /// The memory that the terms take, roughly.
@@ -168,11 +188,20 @@ impl Arena {
 
     /// The state after `byte`, or `NEVER`.
     pub(crate) fn next(&self, id: TerminalId, byte: u8) -> TerminalId {
-        let entry = self.entry(id);
-        if let Some(dense) = entry.dense.get() {
-            return dense[usize::from(byte)];
+        match self.entry(id).dense.get() {
+            Some(dense) => dense[usize::from(byte)],
+            None => look_up(self.row(id), byte),
         }
-        look_up(self.row(id), byte)
+    }
+
+    /// The same as [`Arena::next`], for a text under way. With each byte it passes a new state of a counted repeat, of
+    /// which nothing else will be asked, because masks are made for saturated states: so no row is made for it.
+    pub(crate) fn step(&self, id: TerminalId, byte: u8) -> TerminalId {
+        let entry = self.entry(id);
+        match entry.row.get() {
+            None if entry.counts => self.compute_next(id, byte),
+            _ => look_up(self.row(id), byte),
+        }
     }
 
     /// The same as [`Arena::next`], for many steps from the same state: rows with many ranges become dense.
@@ -216,6 +245,8 @@ impl Arena {
             let bytes = match term {
                 Term::Alt(items) => size_of_val(&**items),
                 Term::Dispatch(row) => size_of_val(&**row),
+                Term::Key(key) => size_of_val(&**key),
+                Term::KeyRead(text) => text.len(),
                 _ => 0,
             };
             self.row_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -239,6 +270,8 @@ impl Arena {
             Term::Dfa { dfa, state } => (self.automata.get(*dfa).dfa.is_accepting(*state), false),
             Term::JsonText { inner, pending } => (*pending == 0 && nullable(inner), counts(inner)),
             Term::JsonEscape { inner, .. } => (false, counts(inner)),
+            Term::Key(_) => (false, true),
+            Term::KeyRead(_) => (true, true),
         }
     }
 

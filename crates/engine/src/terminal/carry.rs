@@ -46,6 +46,8 @@ impl Arena {
                 let dfa = self.intern_automaton(&from.automata.get(dfa).dfa);
                 self.automaton_state(dfa, state)
             }
+            Term::Key(key) => self.carry_key(from, key, |id| done[&id]),
+            Term::KeyRead(text) => self.intern(&Term::KeyRead(text.clone())),
             Term::JsonText { inner, pending } => self.json_text(done[inner], *pending),
             Term::JsonEscape { inner, escape } => {
                 self.intern(&Term::JsonEscape { inner: done[inner], escape: *escape })

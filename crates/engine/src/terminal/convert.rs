@@ -88,7 +88,7 @@ impl Arena {
     }
 
     /// One code point of `set` in UTF-8.
-    fn class(&self, set: &CharSet) -> TerminalId {
+    pub(super) fn class(&self, set: &CharSet) -> TerminalId {
         let mut pieces = Vec::new();
         for &(low, high) in set.ranges() {
             for sequence in Utf8Sequences::new(low, high) {

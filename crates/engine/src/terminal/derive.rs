@@ -13,20 +13,35 @@ pub(super) type Piece = (u8, u8, TerminalId);
 impl Arena {
     /// The ways on from `id`.
     pub(super) fn compute_row(&self, id: TerminalId) -> Row {
+        self.combine(&self.unfold(id, None))
+    }
+
+    /// What is left after `byte`, and nothing about the other bytes.
+    pub(super) fn compute_next(&self, id: TerminalId, byte: u8) -> TerminalId {
+        self.alt(self.unfold(id, Some(byte)).into_iter().map(|piece| piece.2))
+    }
+
+    /// The pieces of `id`; with `only`, those that hold that byte.
+    fn unfold(&self, id: TerminalId, only: Option<u8>) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut stack: SmallVec<[(TerminalId, TerminalId); 16]> = SmallVec::new();
+        let is_wanted = |low: u8, high: u8| only.is_none_or(|byte| low <= byte && byte <= high);
         stack.push((id, TerminalId::EMPTY));
         while let Some((id, rest)) = stack.pop() {
+            let mut add = |low: u8, high: u8, target: TerminalId| {
+                if is_wanted(low, high) {
+                    pieces.push((low, high, self.concat(target, rest)));
+                }
+            };
             match self.term(id) {
-                Term::Never | Term::Empty => {}
+                Term::Never | Term::Empty | Term::KeyRead(_) => {}
                 &Term::Literal { literal, offset } => {
-                    let (byte, tail) = self.literal_step(literal, offset);
-                    pieces.push((byte, byte, self.concat(tail, rest)));
+                    let byte = self.literal_byte(literal, offset);
+                    if is_wanted(byte, byte) {
+                        add(byte, byte, self.literal_rest(literal, offset));
+                    }
                 }
-                Term::Dispatch(row) => {
-                    let piece = |&(low, high, target): &Piece| (low, high, self.concat(target, rest));
-                    pieces.extend(row.iter().map(piece));
-                }
+                Term::Dispatch(row) => row.iter().for_each(|piece| add(piece.0, piece.1, piece.2)),
                 Term::Concat(..) => self.unfold_chain(id, rest, &mut stack),
                 Term::Alt(items) => stack.extend(items.iter().map(|&item| (item, rest))),
                 &Term::Repeat { body, min, max } => {
@@ -36,23 +51,29 @@ impl Arena {
                     stack.push((body, self.concat(again, rest)));
                 }
                 &Term::Dfa { dfa, state } => {
-                    for &(low, high, target) in self.automata.get(dfa).dfa.edges(state) {
-                        pieces.push((low, high, self.concat(self.automaton_state(dfa, target), rest)));
+                    let edges = self.automata.get(dfa).dfa.edges(state).iter();
+                    for &(low, high, target) in edges.filter(|edge| is_wanted(edge.0, edge.1)) {
+                        add(low, high, self.automaton_state(dfa, target));
                     }
                 }
                 &Term::JsonText { inner, pending } => {
-                    let json = self.json_text_pieces(inner, pending);
-                    pieces
-                        .extend(json.into_iter().map(|piece| (piece.0, piece.1, self.concat(piece.2, rest))));
+                    self.json_text_pieces(inner, pending, only)
+                        .iter()
+                        .for_each(|piece| add(piece.0, piece.1, piece.2));
                 }
                 &Term::JsonEscape { inner, escape } => {
-                    let json = self.json_escape_pieces(inner, escape);
-                    pieces
-                        .extend(json.into_iter().map(|piece| (piece.0, piece.1, self.concat(piece.2, rest))));
+                    self.json_escape_pieces(inner, escape)
+                        .iter()
+                        .for_each(|piece| add(piece.0, piece.1, piece.2));
                 }
+                Term::Key(key) => match only {
+                    Some(byte) => add(byte, byte, self.key_next(key, byte)),
+                    None => self.key_pieces(key).iter().for_each(|piece| add(piece.0, piece.1, piece.2)),
+                },
             }
         }
-        self.combine(&pieces)
+        pieces.retain(|piece| piece.2 != TerminalId::NEVER);
+        pieces
     }
 
     /// Unfolds `id`, a chain of concatenations, before `rest`: its heads up to the first that cannot be empty.
@@ -76,14 +97,16 @@ impl Arena {
         stack.push((at, rest));
     }
 
-    fn literal_step(&self, literal: u32, offset: u32) -> (u8, TerminalId) {
-        let bytes = &self.literals.get(literal).bytes;
-        let tail = if offset as usize + 1 == bytes.len() {
-            TerminalId::EMPTY
-        } else {
-            self.intern(&Term::Literal { literal, offset: offset + 1 })
-        };
-        (bytes[offset as usize], tail)
+    fn literal_byte(&self, literal: u32, offset: u32) -> u8 {
+        self.literals.get(literal).bytes[offset as usize]
+    }
+
+    /// What is left of a literal after its next byte.
+    fn literal_rest(&self, literal: u32, offset: u32) -> TerminalId {
+        if offset as usize + 1 == self.literals.get(literal).bytes.len() {
+            return TerminalId::EMPTY;
+        }
+        self.intern(&Term::Literal { literal, offset: offset + 1 })
     }
 
     /// The row of pieces that may overlap.

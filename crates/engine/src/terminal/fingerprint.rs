@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::arena::{Arena, Term, TerminalId};
+use super::key::Key;
 
 fn hasher() -> SipHasher13 {
     static KEYS: OnceLock<(u64, u64)> = OnceLock::new();
@@ -49,6 +50,7 @@ impl Arena {
             Term::Alt(items) => items.to_vec(),
             &Term::Repeat { body, .. } => vec![body],
             &Term::JsonText { inner, .. } | &Term::JsonEscape { inner, .. } => vec![inner],
+            Term::Key(key) => vec![key.plain, key.inner],
             _ => Vec::new(),
         }
     }
@@ -96,6 +98,11 @@ impl Arena {
                 state.write(&[8, *pending]);
                 state.write_u128(self.known_fingerprint(*inner));
             }
+            Term::Key(key) => self.hash_key(key, &mut state),
+            Term::KeyRead(text) => {
+                state.write_u8(11);
+                state.write(text.as_bytes());
+            }
             Term::JsonEscape { inner, escape } => {
                 state.write_u8(9);
                 escape.hash(&mut state);
@@ -103,6 +110,13 @@ impl Arena {
             }
         }
         state.finish128().as_u128()
+    }
+
+    fn hash_key(&self, key: &Key, state: &mut SipHasher13) {
+        state.write_u8(10);
+        [key.plain, key.inner].iter().for_each(|&id| state.write_u128(self.known_fingerprint(id)));
+        (key.depth, key.escape, key.text.map(|text| self.text_bytes(text))).hash(state);
+        key.spans.iter().for_each(|&span| self.span_texts(span).hash(state));
     }
 
     fn literal_fingerprint(&self, literal: u32) -> u128 {

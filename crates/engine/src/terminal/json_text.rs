@@ -83,7 +83,7 @@ const RAW: [(u8, u8, u8); 6] = [
 ];
 
 /// What follows the backslash of a short escape, and the byte that it means.
-const SHORT: [(u8, u8); 8] = [
+pub(super) const SHORT: [(u8, u8); 8] = [
     (b'"', b'"'),
     (b'/', b'/'),
     (b'\\', b'\\'),
@@ -94,13 +94,13 @@ const SHORT: [(u8, u8); 8] = [
     (b't', b'\t'),
 ];
 
-const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
-const FIRST_LOW: u32 = 0xDC00;
+pub(super) const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
+pub(super) const FIRST_LOW: u32 = 0xDC00;
 const FIRST_PAIRED: u32 = 0x1_0000;
-const LAST: u32 = 0x10_FFFF;
+pub(super) const LAST: u32 = 0x10_FFFF;
 
-/// The code points of the pairs whose halves are in these ranges; one half or the other has one value only.
-fn paired(high: (u32, u32), low: (u32, u32)) -> (u32, u32) {
+/// The code points of the pairs whose halves are in these ranges. The first is one value, or the second is all.
+pub(super) fn paired(high: (u32, u32), low: (u32, u32)) -> (u32, u32) {
     let code = |high, low| FIRST_PAIRED + ((high - SURROGATES.0) << 10) + (low - FIRST_LOW);
     (code(high.0, low.0), code(high.1, low.1))
 }
@@ -116,12 +116,17 @@ impl Arena {
         }
     }
 
-    /// The ways on from [`Term::JsonText`].
-    pub(super) fn json_text_pieces(&self, inner: TerminalId, pending: u8) -> Pieces {
-        let row = self.row(inner);
+    /// The ways on from [`Term::JsonText`]; with `only`, at least that for this byte.
+    pub(super) fn json_text_pieces(&self, inner: TerminalId, pending: u8, only: Option<u8>) -> Pieces {
         let mut pieces = Pieces::new();
         let inside = [(0x80, 0xBF, pending.saturating_sub(1))];
         let raw = if pending > 0 { &inside[..] } else { &RAW };
+        if let Some(byte) = only.filter(|&byte| byte != b'\\') {
+            let raw = raw.iter().find(|raw| raw.0 <= byte && byte <= raw.1);
+            pieces.extend(raw.map(|raw| (byte, byte, self.json_text(self.step(inner, byte), raw.2))));
+            return pieces;
+        }
+        let row = self.row(inner);
         for &(low, high, target) in row {
             for &(first, last, pending) in raw.iter().filter(|raw| raw.0 <= high && low <= raw.1) {
                 pieces.push((low.max(first), high.min(last), self.json_text(target, pending)));
@@ -145,9 +150,7 @@ impl Arena {
             for (written, meant) in SHORT {
                 pieces.push((written, written, self.json_text(self.next(inner, meant), 0)));
             }
-            // Every code point can be written with digits, so this is no dead end.
-            let digits = Escape::Digits(Digits::default());
-            pieces.push((b'u', b'u', self.intern(&Term::JsonEscape { inner, escape: digits })));
+            pieces.push((b'u', b'u', self.after_u(inner)));
         } else {
             for (digit, (upper, lower)) in (0..).zip(b"0123456789ABCDEF".iter().zip(b"0123456789abcdef")) {
                 let target = after_digit(digit);
@@ -159,6 +162,53 @@ impl Arena {
         }
         pieces.retain(|piece| piece.2 != TerminalId::NEVER);
         pieces
+    }
+
+    /// What is left after `\u`. Every code point can be written with digits, so this is no dead end.
+    fn after_u(&self, inner: TerminalId) -> TerminalId {
+        if let Some((only, target)) = self.only_code_point(inner) {
+            return self.digits_of(only, self.json_text(target, 0));
+        }
+        let escape = Escape::Digits(Digits::default());
+        self.intern(&Term::JsonEscape { inner, escape })
+    }
+
+    /// The code point that must come next, if there is but one, and the state after it: the texts of most keys are known,
+    /// and then there is nothing to decide about an escape.
+    fn only_code_point(&self, inner: TerminalId) -> Option<(char, TerminalId)> {
+        let mut bytes: SmallVec<[u8; 4]> = SmallVec::new();
+        let mut at = inner;
+        while bytes.len() < 4 {
+            let [(low, high, next)] = **self.row(at) else { return None };
+            if low != high {
+                return None;
+            }
+            bytes.push(low);
+            at = next;
+            if let Ok(text) = std::str::from_utf8(&bytes) {
+                return text.chars().next().map(|only| (only, at));
+            }
+        }
+        None
+    }
+
+    /// The digits of `c` in both cases, with all that stands between the halves of a pair, and then `then`.
+    fn digits_of(&self, c: char, then: TerminalId) -> TerminalId {
+        let mut units = [0; 2];
+        let units = c.encode_utf16(&mut units);
+        let rest = units
+            .get(1)
+            .map_or(then, |&low| self.concat(self.literal(b"\\u"), self.digits_of_unit(low, then)));
+        self.digits_of_unit(units[0], rest)
+    }
+
+    fn digits_of_unit(&self, unit: u16, then: TerminalId) -> TerminalId {
+        (0..4).fold(then, |then, place| {
+            let digit = usize::from(unit >> (4 * place) & 0xF);
+            let (upper, lower) = (b"0123456789ABCDEF"[digit], b"0123456789abcdef"[digit]);
+            let both = [(upper, upper, then), (lower, lower, then)];
+            self.dispatch(if upper == lower { Box::new([both[0]]) } else { Box::new(both) })
+        })
     }
 
     /// What is left after `\u` and these digits, at least one.

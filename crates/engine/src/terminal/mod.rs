@@ -7,6 +7,9 @@
 //! Why not an automaton that is built ahead of time: a schema has hundreds of terminals of which a request visits
 //! few, and the first mask must be there within a fraction of a millisecond.
 //!
+//! Files: [`arena`], the terms; [`convert`], from expressions; [`derive`](mod@derive), the ways on; [`json_text`], the spellings of
+//! text in JSON; [`key`], keys of objects, with [`exclusion`] and [`spelling`]; [`saturate`], [`fingerprint`], [`carry`].
+//!
 //! Invariants:
 //!
 //! 1. No term but [`TerminalId::NEVER`] denotes the empty language, so a state that is not `NEVER` can be completed.
@@ -16,9 +19,16 @@
 mod arena;
 mod carry;
 mod convert;
+mod counted;
 mod derive;
+mod exclusion;
 mod fingerprint;
 mod json_text;
+mod key;
+#[cfg(test)]
+mod key_tests;
 mod saturate;
+mod spelling;
 
 pub(crate) use arena::{Arena, TerminalId};
+pub(crate) use exclusion::ExclusionId;

@@ -6,6 +6,7 @@
 
 use super::arena::{Arena, Term, TerminalId};
 use super::derive::Piece;
+use super::key::Key;
 
 impl Arena {
     /// The state with the same token table as `id` whose bounds are out of the way.
@@ -60,6 +61,11 @@ impl Arena {
             &Term::JsonEscape { inner, escape } => {
                 self.intern(&Term::JsonEscape { inner: self.saturated(inner), escape })
             }
+            Term::Key(key) => {
+                let plain = self.saturated(key.plain);
+                self.intern_key(Key { plain, text: None, ..(**key).clone() })
+            }
+            Term::KeyRead(_) => TerminalId::EMPTY,
             _ => id,
         }
     }

@@ -1,6 +1,6 @@
 //! What is derived from the tokens' bytes alone, made when first needed and shared by all grammars of a vocabulary.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::slices::{Kinds, Slice, Slices};
 use super::trie::Trie;
@@ -11,6 +11,7 @@ use crate::mask::SharedTables;
 pub(crate) struct TokenIndex {
     trie: Arc<Trie>,
     slices: Slices,
+    quoted: OnceLock<Box<[u32]>>,
     /// The token tables that grammars share.
     pub(crate) tables: SharedTables,
 }
@@ -22,7 +23,12 @@ impl TokenIndex {
         sorted.retain(|token| !bytes(token).is_empty());
         sorted.sort_by(|a, b| bytes(a).cmp(bytes(b)));
         let trie = Trie::from_sorted(sorted.iter().map(|token| (bytes(token), *token)));
-        TokenIndex { trie: Arc::new(trie), slices: Slices::new(table), tables: SharedTables::default() }
+        TokenIndex {
+            trie: Arc::new(trie),
+            slices: Slices::new(table),
+            quoted: OnceLock::new(),
+            tables: SharedTables::default(),
+        }
     }
 
     /// The trie of all tokens that have bytes.
@@ -30,9 +36,18 @@ impl TokenIndex {
         &self.trie
     }
 
-    /// The slice of `kinds`, if it is worth one.
-    pub(crate) fn slice(&self, kinds: Kinds, table: &TokenTable) -> Option<Arc<Slice>> {
-        self.slices.get(kinds, table, self.trie.tokens())
+    /// The tokens with two quotes or more.
+    pub(crate) fn quoted(&self, table: &TokenTable) -> &[u32] {
+        self.quoted.get_or_init(|| {
+            let quotes =
+                |token: u32| table.token_bytes(TokenId(token)).iter().filter(|&&byte| byte == b'"').count();
+            (0..table.len() as u32).filter(|&token| quotes(token) >= 2).collect()
+        })
+    }
+
+    /// The slice of the tokens of `kinds` with at most `most` characters, if it is worth one.
+    pub(crate) fn slice(&self, kinds: Kinds, most: u8, table: &TokenTable) -> Option<Arc<Slice>> {
+        self.slices.get(kinds, most, table, self.trie.tokens())
     }
 
     pub(super) fn memory_bytes(&self) -> usize {

@@ -5,6 +5,9 @@
 //! do all the states that these lead to, then all tokens made of those kinds stay inside, and only the others have to
 //! be walked. Such a slice (a mask of the first, a trie of the others) depends on the kinds alone and is kept for
 //! the vocabulary.
+//!
+//! A state that takes no more than so many characters has a slice too: of the tokens of those kinds, the short ones.
+//! The long ones are in neither part. They do not fit, if what comes after the characters is of another kind.
 
 use std::sync::Arc;
 
@@ -72,6 +75,13 @@ impl Kinds {
         Kinds(kinds)
     }
 
+    /// Whether a character of these kinds may begin with a byte of a range.
+    pub(crate) fn meets(self, low: u8, high: u8) -> bool {
+        let of = |byte: u8| ASCII_KINDS.iter().position(|members| members.contains(&byte));
+        let ascii = |byte: u8| of(byte).is_some_and(|kind| self.0 >> kind & 1 == 1);
+        (low..=high.min(0x7F)).any(ascii) || (high >= 0x80 && self.0 & Self::OTHER_TEXT.0 != 0)
+    }
+
     /// Whether all of these are in `other`.
     fn within(self, other: Kinds) -> bool {
         self.0 & !other.0 == 0
@@ -91,13 +101,27 @@ pub(crate) struct Slice {
 pub(crate) struct Slices {
     /// The kinds of each token, by id.
     kinds: Box<[Kinds]>,
-    known: Mutex<Vec<(Kinds, Option<Arc<Slice>>)>>,
+    /// How many characters each token has, by id.
+    lengths: Box<[u8]>,
+    known: Mutex<Vec<(SliceKey, Option<Arc<Slice>>)>>,
 }
 
+/// Some kinds, and the most characters that a token may have.
+type SliceKey = (Kinds, u8);
+
+/// No bound on the length; tokens with more characters than a byte counts are never in a slice with a bound.
+pub(crate) const ANY_LENGTH: u8 = u8::MAX;
+
 /// How many slices are kept.
-const MAX_SLICES: usize = 24;
+const MAX_SLICES: usize = 96;
 /// A slice must hold at least one token in this many, or walking its tokens costs less than the trie of the others.
 const WORTH: usize = 2;
+/// The same for slices with a bound on the length: there are as many of those as lengths, and they share the trie.
+const WORTH_BOUNDED: usize = 16;
+/// The slice that those with a bound are made from.
+const TO_SHORTEN: u8 = ANY_LENGTH - 1;
+/// The greatest bound that a slice can have.
+pub(crate) const MAX_LENGTH: u8 = TO_SHORTEN - 1;
 
 impl Slices {
     pub(super) fn new(table: &TokenTable) -> Self {
@@ -106,29 +130,65 @@ impl Slices {
             members.iter().for_each(|&byte| by_byte[usize::from(byte)] = 1 << kind);
         }
         let kinds = table.iter().map(|(_, bytes)| Kinds::of(bytes, &by_byte)).collect();
-        Slices { kinds, known: Mutex::default() }
+        let length = |bytes: &[u8]| bytes.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count();
+        let lengths = table.iter().map(|(_, bytes)| u8::try_from(length(bytes)).unwrap_or(u8::MAX)).collect();
+        Slices { kinds, lengths, known: Mutex::default() }
     }
 
-    /// The slice of `kinds`, if it is worth one. `sorted` is all tokens in the order of their bytes.
-    pub(super) fn get(&self, kinds: Kinds, table: &TokenTable, sorted: &[u32]) -> Option<Arc<Slice>> {
-        let mut known = self.known.lock();
-        if let Some(at) = known.iter().position(|(other, _)| *other == kinds) {
-            let entry = known.remove(at);
-            known.push(entry.clone());
-            return entry.1;
+    /// The slice of the tokens of `kinds` with at most `most` characters, if it is worth one. `sorted` is all tokens in
+    /// the order of their bytes.
+    pub(super) fn get(
+        &self,
+        kinds: Kinds,
+        most: u8,
+        table: &TokenTable,
+        sorted: &[u32],
+    ) -> Option<Arc<Slice>> {
+        if let Some(known) = self.find((kinds, most)) {
+            return known;
         }
-        let slice = self.build(kinds, table, sorted).map(Arc::new);
+        if most == TO_SHORTEN
+            && let Some(Some(all)) = self.find((kinds, ANY_LENGTH))
+        {
+            return Some(all);
+        }
+        let slice = match most {
+            ANY_LENGTH => self.build(kinds, table, sorted, WORTH),
+            TO_SHORTEN => self.build(kinds, table, sorted, WORTH_BOUNDED),
+            _ => self.get(kinds, TO_SHORTEN, table, sorted).map(|all| self.shortened(&all, kinds, most)),
+        };
+        let slice = slice.map(Arc::new);
+        let mut known = self.known.lock();
         if known.len() >= MAX_SLICES {
             known.remove(0);
         }
-        known.push((kinds, slice.clone()));
+        known.push(((kinds, most), slice.clone()));
         slice
     }
 
-    fn build(&self, kinds: Kinds, table: &TokenTable, sorted: &[u32]) -> Option<Slice> {
+    fn find(&self, key: SliceKey) -> Option<Option<Arc<Slice>>> {
+        let mut known = self.known.lock();
+        let at = known.iter().position(|(other, _)| *other == key)?;
+        let entry = known.remove(at);
+        known.push(entry.clone());
+        Some(entry.1)
+    }
+
+    /// The tokens of a slice that have at most `most` characters; the long ones are in neither part.
+    fn shortened(&self, all: &Slice, kinds: Kinds, most: u8) -> Slice {
+        let mut mask = all.mask.to_vec();
+        for (token, (&own, &length)) in self.kinds.iter().zip(&self.lengths).enumerate() {
+            if length > most && own.within(kinds) {
+                mask[token / 32] &= !(1 << (token % 32));
+            }
+        }
+        Slice { mask: mask.into(), rest: Arc::clone(&all.rest) }
+    }
+
+    fn build(&self, kinds: Kinds, table: &TokenTable, sorted: &[u32], worth: usize) -> Option<Slice> {
         let inside = |token: u32| self.kinds[token as usize].within(kinds);
         let count = sorted.iter().filter(|&&token| inside(token)).count();
-        if count * WORTH < sorted.len() {
+        if count * worth < sorted.len() {
             return None;
         }
         let mut mask = vec![0u32; table.len().div_ceil(32)];
@@ -145,6 +205,7 @@ impl Slices {
         let slices = self.known.lock();
         let slices = slices.iter().filter_map(|(_, slice)| slice.as_ref());
         size_of_val(&*self.kinds)
+            + size_of_val(&*self.lengths)
             + slices.map(|slice| size_of_val(&*slice.mask) + slice.rest.memory_bytes()).sum::<usize>()
     }
 }

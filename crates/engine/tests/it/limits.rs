@@ -501,3 +501,56 @@ fn captures_are_bounded() {
         assert!(matcher.rollback(1).is_ok() && matcher.captures(false).unwrap().len() > 3);
     });
 }
+
+/// A list of `count` keys.
+fn list(order: &str, count: usize, more: &str) -> String {
+    let entry = |at: usize| {
+        let is_required = at.is_multiple_of(3) && at < 3_000;
+        format!("(\"key {} {at}\", {is_required}, (value, 0)), ", at % 97)
+    };
+    format!(
+        "root ::= \"{{\" Members({}order=\"{order}\", separator=\",\", {more}) \"}}\"\nvalue ::= \":\" (root | [0-9])",
+        lines(0..count, entry)
+    )
+}
+
+#[test]
+fn lists_of_thousands_of_members() {
+    for order in ["declared", "any", "sequence"] {
+        guarded(order, move || {
+            for more in [
+                "counters=((0,),)",
+                "counters=((1700, 4000),)",
+                "counters=((1700, 4000),), implies=((1, 2), (2, 4))",
+            ] {
+                let started = Instant::now();
+                let grammar = ebnf(&list(order, 5_000, more)).expect("a grammar");
+                let grammar = compile(grammar, EngineLimits::default()).expect("a machine");
+                println!("{order} {more}: {:?}", started.elapsed());
+                drive(&grammar, 40);
+            }
+        });
+    }
+}
+
+#[test]
+fn lists_that_ask_too_much_are_refused() {
+    guarded("implications", || {
+        let pairs = lines(0..4_000, |at| format!("({at}, {}), ", at + 1));
+        let source = list("any", 5_000, &format!("counters=((1, 4500),), implies=({pairs})"));
+        let error = ebnf(&source)
+            .and_then(|grammar| compile(grammar, EngineLimits::default()))
+            .expect_err("too large");
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    });
+    guarded("counters", || {
+        let entries = lines(0..300, |at| format!("(false, (\"x\", {}, {})), ", at % 8, (at + at / 8) % 8));
+        let counters = lines(0..8, |_| "(90, 200), ".to_owned());
+        let source =
+            format!("root ::= Members({entries}order=\"any\", separator=\",\", counters=({counters}))");
+        let error = ebnf(&source)
+            .and_then(|grammar| compile(grammar, EngineLimits::default()))
+            .expect_err("too many");
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    });
+}

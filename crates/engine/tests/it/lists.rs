@@ -49,7 +49,7 @@ fn random_layout(dice: &mut Dice) -> Layout {
     let has_others = dice.below(3) == 0;
     let mut family = || {
         let keys = keyed.then(|| KEY_LANGUAGES[dice.below(KEY_LANGUAGES.len())]);
-        Others { keys, variants: variants(dice, if keyed { &VALUES } else { &ITEMS }, counters, 1) }
+        Others { keys, variants: variants(dice, if keyed { &VALUES[..3] } else { &ITEMS }, counters, 1) }
     };
     let others = if has_others { Box::new([family()]) as Box<[Others]> } else { Box::default() };
     let mut bounds = || {
@@ -65,7 +65,7 @@ fn random_layout(dice: &mut Dice) -> Layout {
         others,
         counters,
         implies: (0..implied).map(|_| (dice.below(count) as u32, dice.below(count) as u32)).collect(),
-        unique: false,
+        unique: dice.below(2) == 0,
     }
 }
 

@@ -40,8 +40,7 @@ fn least_fixpoint(
     list: impl Fn(ExprId, &[bool]) -> Result<bool>,
 ) -> Result<Vec<bool>> {
     let count = grammar.exprs().len();
-    let mut parents: Vec<Vec<ExprId>> = vec![Vec::new(); count];
-    let mut calls: Vec<Vec<ExprId>> = vec![Vec::new(); grammar.rules().len()];
+    let parents = Parents::new(grammar);
     let mut missing: Vec<usize> = vec![0; count];
     let mut queue: Vec<ExprId> = Vec::new();
     // The lists of which something has changed since they were looked at.
@@ -61,13 +60,6 @@ fn least_fixpoint(
         if missing[id.index()] == 0 {
             queue.push(id);
         }
-        expr.children().iter().for_each(|child| parents[child.index()].push(id));
-        if let Expr::Rule(rule) = expr {
-            calls[rule.index()].push(id);
-        }
-    }
-    for (id, rule) in grammar.rules() {
-        parents[rule.body.index()].extend(calls[id.index()].iter());
     }
     let mut member = vec![false; count];
     queue.iter().for_each(|id| member[id.index()] = true);
@@ -86,7 +78,7 @@ fn least_fixpoint(
             }
             continue;
         };
-        for &parent in &parents[id.index()] {
+        for &parent in parents.of(id) {
             if is_list(parent) {
                 if !std::mem::replace(&mut changed[parent.index()], true) {
                     lists.push(parent);
@@ -99,6 +91,46 @@ fn least_fixpoint(
                 queue.push(parent);
             }
         }
+    }
+}
+
+/// Where each expression stands: in which expressions, and, for the body of a rule, in which mentions of the rule.
+struct Parents {
+    /// Where the parents of an expression begin.
+    starts: Vec<u32>,
+    parents: Vec<ExprId>,
+}
+
+impl Parents {
+    fn new(grammar: &Grammar) -> Self {
+        let mut starts = vec![0_u32; grammar.exprs().len() + 1];
+        Self::each(grammar, |child, _| starts[child.index() + 1] += 1);
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut parents = vec![ExprId(0); sum as usize];
+        Self::each(grammar, |child, parent| {
+            let place = &mut next[child.index()];
+            parents[*place as usize] = parent;
+            *place += 1;
+        });
+        Parents { starts, parents }
+    }
+
+    fn each(grammar: &Grammar, mut pair: impl FnMut(ExprId, ExprId)) {
+        for (id, expr) in grammar.exprs() {
+            expr.children().iter().for_each(|&child| pair(child, id));
+            if let Expr::Rule(rule) = expr {
+                pair(grammar.rule(*rule).body, id);
+            }
+        }
+    }
+
+    fn of(&self, id: ExprId) -> &[ExprId] {
+        &self.parents[self.starts[id.index()] as usize..self.starts[id.index() + 1] as usize]
     }
 }
 

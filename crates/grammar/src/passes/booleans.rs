@@ -15,17 +15,22 @@ use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::regular::{self, Dfa};
 
-/// `grammar` without [`Expr::And`] and [`Expr::Not`], and with [`Expr::JsonText`] of regular UTF-8 alone.
-pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    let unready = unready_texts(&grammar);
-    let is_concerned = |expr: &Expr| match expr {
+/// Whether there is anything for [`determinize`] to do.
+pub fn concerns(grammar: &Grammar) -> bool {
+    let unready = unready_texts(grammar);
+    grammar.exprs().any(|(_, expr)| match expr {
         Expr::And(_) | Expr::Not(_) => true,
         Expr::JsonText(text) => unready[text.index()],
         _ => false,
-    };
-    if !grammar.exprs().any(|(_, expr)| is_concerned(expr)) {
+    })
+}
+
+/// `grammar` without [`Expr::And`] and [`Expr::Not`], and with [`Expr::JsonText`] of regular UTF-8 alone.
+pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    if !concerns(&grammar) {
         return Ok(grammar);
     }
+    let unready = unready_texts(&grammar);
     let mut copy = Rewriter::new(&grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let name = &rule.name;

@@ -11,10 +11,9 @@ use super::build::{Part, Work};
 use super::lists::language;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Entry, Layout, Others, Variant};
-use crate::ir::{Automaton, Expr, ExprId};
+use crate::ir::{Automaton, Expr, ExprId, Grammar};
 use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, NodeId};
 use crate::members::KeyTree;
-use crate::regular::Nfa;
 
 /// Where a value stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +34,20 @@ impl Place {
     fn of_others(others: &Others) -> Self {
         if others.keys.is_some() { Place::AfterKey } else { Place::First }
     }
+}
+
+/// Whether all bytes of an expression without rules are UTF-8 by themselves.
+fn is_text(grammar: &Grammar, expr: ExprId) -> bool {
+    let mut seen: hashbrown::HashSet<ExprId> = hashbrown::HashSet::from([expr]);
+    let mut stack = vec![expr];
+    while let Some(id) = stack.pop() {
+        match grammar.expr(id) {
+            Expr::Bytes(bytes) if std::str::from_utf8(bytes).is_err() => return false,
+            Expr::Automaton(_) => return false,
+            other => stack.extend(other.children().iter().filter(|child| seen.insert(**child))),
+        }
+    }
+    true
 }
 
 impl Work<'_> {
@@ -88,34 +101,42 @@ impl Work<'_> {
             .map(|others| values(&others.variants, Place::of_others(others)))
             .collect::<Result<Vec<_>>>()?;
         let mut others = Vec::with_capacity(variants.len());
+        let mut always_free = true;
         for (family, variants) in layout.others.iter().zip(variants) {
-            let keys = family.keys.map(|keys| self.other_keys(layout, parts[keys as usize])).transpose()?;
-            others.push(ListOthers { keys, variants });
+            let keys = family.keys.map(|keys| self.other_keys(parts[keys as usize])).transpose()?;
+            always_free &= keys.is_none_or(|(_, goes_on)| goes_on);
+            others.push(ListOthers { keys: keys.map(|(keys, _)| keys), variants });
         }
+        let has_keys = layout.others.iter().any(|others| others.keys.is_some());
+        let names = layout.keys().filter(|_| has_keys).map(Into::into).collect();
         let conditions = self.conditions[&id].clone();
         let nullable = self.nullable[id.index()];
         let separator = self.separator(parts[layout.separator as usize])?;
         let quote = self.terminals.bytes("\"");
-        Ok(List { conditions, nullable, keys, key_texts, quote, separator, entries, others: others.into() })
+        Ok(List {
+            conditions,
+            nullable,
+            keys,
+            key_texts,
+            quote,
+            separator,
+            entries,
+            others: others.into(),
+            names,
+            unique: layout.unique && has_keys,
+            always_free,
+        })
     }
 
-    /// The terminal of the keys of others, with the quotes.
-    fn other_keys(&mut self, layout: &Layout, keys: ExprId) -> Result<ExprId> {
-        if layout.unique {
-            return Err(Error::unsupported("others of which no two have the same key"));
+    /// The texts of the keys of others, and whether each beginning of one goes on without end.
+    fn other_keys(&mut self, keys: ExprId) -> Result<(ExprId, bool)> {
+        let dfa = language(self.grammar, keys, self.budget)?;
+        let goes_on = dfa.goes_on_everywhere();
+        if self.shapes[keys.index()].regular && is_text(self.grammar, keys) {
+            return Ok((self.copy(keys)?, goes_on));
         }
-        let language = language(self.grammar, keys, self.budget)?;
-        let mut names = Nfa::new(self.budget);
-        let (start, end) = (names.add_state()?, names.add_state()?);
-        for key in layout.keys() {
-            names.add_literal(start, key.as_bytes(), end)?;
-        }
-        let dfa = language.difference(&names.determinize(start, end)?, self.budget)?;
-        let source = format!("keys {} {}", keys.index(), self.draft.lists.len()).into();
-        let text = self.terminals.automaton(Automaton { source, dfa: Arc::new(dfa) });
-        let text = self.terminals.json_text(text);
-        let quote = self.terminals.bytes("\"");
-        Ok(self.terminals.seq([quote, text, quote]))
+        let source = format!("keys {}", keys.index()).into();
+        Ok((self.terminals.automaton(Automaton { source, dfa: Arc::new(dfa) }), goes_on))
     }
 
     /// The terminal of a piece of a key.
@@ -137,8 +158,8 @@ impl Work<'_> {
 
     /// How the value `part` is written.
     fn member_value(&mut self, part: ExprId, place: Place) -> Result<MemberValue> {
-        if place == Place::First && self.nullable[part.index()] {
-            return Err(Error::unsupported("a member without a key may be empty"));
+        if place != Place::AfterText && self.nullable[part.index()] {
+            return Err(Error::unsupported("a member without a key, or the value of others, may be empty"));
         }
         if place != Place::AfterText {
             return Ok(MemberValue { head: None, rule: Some(self.repeated_rule(part)?) });

@@ -9,7 +9,7 @@
 //! | [`json_text`] | what is spelled in JSON must be regular |
 //! | [`inline`] | regular rules and rules called once are put in their callers' place |
 //! | [`booleans`] | conjunctions and complements become automata |
-//! | [`trim`] | again, because a conjunction may turn out to be empty |
+//! | [`trim`] | again after that, because a conjunction may turn out to be empty |
 //! | [`build`] | expressions become automata of terminals, calls and tokens |
 //! | [`left_recursion`] | calls in first position that come back become loops |
 //! | [`finish`] | nodes that nobody reaches go away, rules are ranked |
@@ -45,8 +45,11 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     let grammar = linear::unroll(grammar, budget)?;
     json_text::check(&grammar, budget)?;
     let grammar = inline::inline(&grammar, budget)?;
-    let grammar = booleans::determinize(grammar, budget)?;
-    let grammar = trim::trim(grammar, budget)?;
+    let grammar = if booleans::concerns(&grammar) {
+        trim::trim(booleans::determinize(grammar, budget)?, budget)?
+    } else {
+        grammar
+    };
     let draft = build::build(&grammar, budget)?;
     let draft = left_recursion::eliminate(draft, budget)?;
     finish::finish(draft, budget)

@@ -16,8 +16,13 @@ pub fn trim(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
     if !productive[root.body.index()] {
         return Err(empty_language(&grammar, &productive));
     }
-    let reachable = reachable_through(&grammar, |id| productive[id.index()]);
-    if productive.iter().all(|&it| it) && reachable.iter().all(|&it| it) {
+    let (reachable, visited) = reach(&grammar, |id| productive[id.index()]);
+    let is_whole = |id: ExprId| grammar.expr(id).children().iter().all(|child| productive[child.index()]);
+    let kept = (0..).map(ExprId).zip(&visited).filter(|(_, visited)| **visited);
+    let live = kept.filter(|&(id, _)| is_whole(id)).count();
+    // What nobody mentions does no harm, unless it is much.
+    let much = visited.len() / 2;
+    if live == visited.iter().filter(|it| **it).count() && live >= much && reachable.iter().all(|&it| it) {
         return Ok(grammar);
     }
     let mut copy = Rewriter::new(&grammar, budget, |rule| reachable[rule.index()]);
@@ -32,11 +37,11 @@ pub fn trim(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
 
 /// Which rules are reached from the root.
 pub(super) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
-    reachable_through(grammar, |_| true)
+    reach(grammar, |_| true).0
 }
 
-/// Which rules are reached from the root through the expressions for which `passable` says so.
-fn reachable_through(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> Vec<bool> {
+/// Which rules and expressions are reached from the root through the expressions for which `passable` says so.
+fn reach(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> (Vec<bool>, Vec<bool>) {
     let mut rules = vec![false; grammar.rules().len()];
     let mut exprs = vec![false; grammar.exprs().len()];
     let mut stack: Vec<ExprId> = vec![grammar.rule(grammar.root()).body];
@@ -53,7 +58,7 @@ fn reachable_through(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> Ve
             }
         }
     }
-    rules
+    (rules, exprs)
 }
 
 fn empty_language(grammar: &Grammar, productive: &[bool]) -> Error {

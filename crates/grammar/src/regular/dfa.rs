@@ -90,6 +90,12 @@ impl Dfa {
         (done == self.len()).then_some(words)
     }
 
+    /// Whether there is no end of strings from every state. All states can be reached and reach an end, so it is enough
+    /// that each has a way on.
+    pub fn goes_on_everywhere(&self) -> bool {
+        self.states.iter().all(|state| !state.edges.is_empty())
+    }
+
     /// Whether `text` is in the language.
     pub fn matches(&self, text: &[u8]) -> bool {
         let start = if self.is_empty() { None } else { Some(Self::START) };

@@ -32,11 +32,6 @@ impl Parts {
 
 impl Emitter<'_> {
     pub(super) fn object(&mut self, shape: &ObjectShape, depth: Depth) -> Result<ExprId> {
-        if shape.witnesses.len() > MAX_WITNESSES {
-            return Err(Error::unsupported(
-                "too many conditions on the values of unnamed keys meet in one object",
-            ));
-        }
         let around = {
             let layout = &self.layout;
             layout.around(&mut self.expander.algebra.languages.builder, depth)

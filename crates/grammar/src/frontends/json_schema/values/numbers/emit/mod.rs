@@ -80,7 +80,7 @@ const MANY: u64 = 10_000;
 const MANTISSA_STATES: u64 = 20_000;
 
 /// Up to so many places behind the point are compared with the exponent of a whole number.
-const COUNTED_PLACES: i32 = 4;
+const COUNTED_PLACES: i32 = 0;
 
 struct Emitter<'b> {
     builder: &'b mut Builder,
