@@ -81,7 +81,7 @@ def _arrays(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def _objects(inner: st.SearchStrategy[Any], same: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     names = st.lists(keys, max_size=2, unique=True)
     return _optional(
         properties=st.dictionaries(keys, inner, max_size=3),
@@ -92,7 +92,7 @@ def _objects(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         minProperties=counts,
         maxProperties=counts,
         dependentRequired=st.dictionaries(keys, names, max_size=2),
-        dependentSchemas=st.dictionaries(keys, inner, max_size=2),
+        dependentSchemas=st.dictionaries(keys, same, max_size=2),
         unevaluatedProperties=inner,
         type=st.just("object"),
     )
@@ -124,8 +124,8 @@ def _schemas(depth: int, references: st.SearchStrategy[Any]) -> st.SearchStrateg
     if depth == 0:
         return _leaves()
     inner = st.deferred(lambda: _schemas(depth - 1, references) | references)
-    arrays, objects = _arrays(inner), _objects(inner)
-    single = _evenly(_leaves(), arrays, objects, _applicators(_schemas(depth - 1, st.nothing())))
+    same = _schemas(depth - 1, st.nothing())
+    single = _evenly(_leaves(), _arrays(inner), _objects(inner, same), _applicators(same))
     return st.lists(single, min_size=1, max_size=3).map(_siblings)
 
 
@@ -134,7 +134,7 @@ def _with_definitions(parts: tuple[Any, Any, Any]) -> Any:
     return {**schema, "$defs": {"x": first, "y": second}} if isinstance(schema, dict) else schema
 
 
-# References only stand inside of items and properties, so that every schema means something.
+# References only stand where the value is another one (items, properties), so that every schema means something.
 _references = st.sampled_from(["#", "#/$defs/x", "#/$defs/y"]).map(lambda target: {"$ref": target})
 plain_schemas = _schemas(MAX_DEPTH, st.nothing())
 schemas = plain_schemas | st.tuples(

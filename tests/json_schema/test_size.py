@@ -86,8 +86,8 @@ def test_large_schemas_decide():
     assert not decider(LARGE["100,000 strings"]).accepts_value("string")
     assert decider(LARGE["100,000 strings"]).accepts_value("string 7919")
     known = decider(LARGE["maxLength"])
-    assert known.accepts_value("é" * 100_000)
-    assert not known.accepts_value("é" * 100_001)
+    assert known.accepts_value("a" * 100_000)
+    assert not known.accepts_value("a" * 100_001)
     known = decider(LARGE["maxItems"])
     assert [known.accepts_value([1] * count) for count in (4_999, 5_000, 10_000, 10_001)] == [
         False,
