@@ -521,7 +521,7 @@ fn lists_of_thousands_of_members() {
             for more in [
                 "counters=((0,),)",
                 "counters=((1700, 4000),)",
-                "counters=((700, 1800),), implies=((1, 2), (2, 4))",
+                "counters=((700, 1900),), implies=((1, 2), (2, 4))",
             ] {
                 let started = Instant::now();
                 let count = if more.contains("implies") { 1_900 } else { 5_000 };
