@@ -184,7 +184,7 @@ fn compare(
 fn allowed_members_are_those_of_some_complete_list() {
     let mut dice = Dice(7);
     let (mut compared, mut refused, mut empty) = (0, 0, 0);
-    for _ in 0..300 {
+    for _ in 0..800 {
         let (layout, capacities) = random_layout(&mut dice);
         let mut lists = Vec::new();
         all_lists(&layout, &capacities, &mut Vec::new(), &mut lists);
@@ -205,7 +205,7 @@ fn allowed_members_are_those_of_some_complete_list() {
             }
         }
     }
-    assert!(compared > 250 && empty > 10 && refused < 50, "{compared} {empty} {refused}");
+    assert!(compared > 700 && empty > 20 && refused < 100, "{compared} {empty} {refused}");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn large_lists_are_cheap() {
             entries: (0..5_000).map(entry).collect(),
             others: Box::default(),
             counters: Box::new([Count { min: 900, max: Some(1_000) }]),
-            implies: Box::new([(1, 2), (2, 3)]),
+            implies: if order == Order::Declared { Box::default() } else { Box::new([(1, 2), (2, 3)]) },
             unique: true,
         };
         let conditions = Conditions::new(&layout, &[], &|_| true, &Budget::default()).unwrap();
