@@ -166,8 +166,10 @@ impl Emitter<'_> {
         let set = self.set_of(shape.rest)?;
         let _ = depth;
         let mut parts = Parts::default();
-        let separator = parts.add(around.separator);
-        let after = parts.add(around.after);
+        let builder = self.builder();
+        let empty = builder.empty();
+        let separator = builder.seq([around.after, around.separator]);
+        let (separator, nothing) = (parts.add(separator), parts.add(empty));
         let once = |key: Option<Box<str>>, value| Entry {
             key,
             required: false,
@@ -175,36 +177,39 @@ impl Emitter<'_> {
         };
         let mut entries = Vec::new();
         for text in listed_scalars(&set)? {
-            let builder = self.builder();
-            let literal = builder.bytes(text);
-            let part = builder.seq([literal, around.after]);
-            entries.push(once(None, parts.add(part)));
+            let literal = self.builder().bytes(text);
+            entries.push(once(None, parts.add(literal)));
         }
         let mut others = Vec::new();
         match &set.texts {
             TextSet::Finite(texts) => {
-                entries.extend(texts.iter().map(|text| once(Some(text.clone()), after)));
+                entries.extend(texts.iter().map(|text| once(Some(text.clone()), nothing)));
             }
             TextSet::Language { .. } => {
                 let keys = set.texts.expr(&mut self.expander.algebra.languages)?;
-                let variants = Box::new([Variant { value: after, counters: Box::new([0]) }]);
+                let variants = Box::new([Variant { value: nothing, counters: Box::new([0]) }]);
                 others.push(Others { keys: Some(parts.add(keys)), variants });
             }
-        }
-        let mut count = Count { min: shape.min, max: shape.max };
-        if around.tight_if_empty {
-            count.min = count.min.max(1);
         }
         let layout = List {
             order: Order::Any,
             separator,
             entries: entries.into(),
             others: others.into(),
-            counters: Box::new([count]),
+            counters: Box::new([Count { min: shape.min.max(1), max: shape.max }]),
             implies: Box::default(),
             unique: true,
         };
-        Ok(self.bracketed(("[", "]"), around, layout, parts, shape.min == 0))
+        let builder = self.builder();
+        let list = builder.members(layout, parts.0);
+        let (open, close) = (builder.bytes("["), builder.bytes("]"));
+        let full = builder.seq([open, around.open, list, around.after, around.close, close]);
+        if shape.min > 0 {
+            return Ok(full);
+        }
+        let inside = if around.tight_if_empty { empty } else { around.open };
+        let bare = builder.seq([open, inside, close]);
+        Ok(builder.alt([bare, full]))
     }
 }
 
