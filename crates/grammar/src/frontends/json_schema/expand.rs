@@ -411,6 +411,12 @@ impl<'b> Expander<'b> {
         // A formula that is being expanded further up cannot be looked into: it counts as inhabited, for now.
         let set = match self.expand(id) {
             Err(_) if std::mem::take(&mut self.circled) => return Ok(false),
+            // Too large to look into is not too large to emit: who needs it will see.
+            Err(error) if error.kind() == ErrorKind::Limit => {
+                self.algebra.languages.budget.check()?;
+                self.empty.insert(id, false);
+                return Ok(false);
+            }
             result => result?,
         };
         self.empty.insert(id, false);
