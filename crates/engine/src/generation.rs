@@ -12,7 +12,7 @@ use tokenstile_grammar::machine::Machine;
 
 use crate::config::{Lists, SetId, Sets};
 use crate::limits::PROCESS;
-use crate::mask::{SubtreeMasks, SubtreeTables};
+use crate::mask::{Doubtful, SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
 
@@ -26,6 +26,7 @@ pub(crate) struct Generation {
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
     remembers_keys: bool,
+    doubtful: OnceLock<Doubtful>,
     /// The state that each terminal starts with, by expression; 0 is unknown.
     entry_states: Box<[AtomicU32]>,
     start: OnceLock<SetId>,
@@ -49,6 +50,7 @@ impl Generation {
             sets: Sets::new(),
             lists: Lists::new(machine.lists.len()),
             remembers_keys: machine.lists.iter().any(|list| list.unique),
+            doubtful: OnceLock::new(),
             subtree_tables: SubtreeTables::default(),
             subtree_masks: SubtreeMasks::default(),
             machine,
@@ -106,6 +108,11 @@ impl Generation {
 
     pub(crate) fn has_token_edges(&self) -> bool {
         !self.machine.token_sets.is_empty()
+    }
+
+    /// The tokens that may hold a key which a list has had.
+    pub(crate) fn doubtful(&self) -> &Doubtful {
+        self.doubtful.get_or_init(|| Doubtful::new(&self.machine, &self.tokens))
     }
 
     /// The state that a terminal starts with.

@@ -18,6 +18,7 @@
 
 use crate::ir::{Expr, ExprId, TokenSet};
 use crate::members::{Conditions, KeyTree};
+use crate::passes::ByteSet;
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -122,6 +123,10 @@ pub struct List {
     pub names: Box<[Box<str>]>,
     /// Whether no two of the others may have the same key.
     pub unique: bool,
+    /// The bytes that may stand before a key that is not the first member.
+    pub before_keys: ByteSet,
+    /// The bytes that may stand after a key of others.
+    pub after_keys: ByteSet,
     /// Whether a key of others that is not whole can always be completed, whatever the list has had.
     pub always_free: bool,
 }

@@ -103,22 +103,6 @@ impl Generation {
         self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() })
     }
 
-    /// The tokens of a mask that do not fit after all: those that hold a key which the list has had.
-    ///
-    /// A walk does not know what was read of a key once it is over, nor, in a top, what keys there were before. Where
-    /// that matters a token has both quotes of a key, or closes one key and opens another. Such tokens are few and
-    /// rarely fit, so those that do are simply read.
-    fn unfit_tokens(&self, config: SetId, mask: &Mask) -> Vec<u32> {
-        if !self.remembers_keys() {
-            return Vec::new();
-        }
-        let is_unfit = |token: &u32| {
-            let bytes = self.tokens().token_bytes(TokenId(*token));
-            mask.contains(*token) && self.step_token(config, TokenId(*token), bytes) == SetId::DEAD
-        };
-        self.tokens().index().quoted(self.tokens()).iter().copied().filter(is_unfit).collect()
-    }
-
     /// The mask of a configuration, perhaps with holes.
     fn compute_mask(&self, config: SetId) -> KeptMask {
         let mut walker = Walker::new(self);

@@ -9,10 +9,12 @@
 //! - [`tokens`]: a set of tokens as it is kept.
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal.
+//! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
 //! - [`plain`]: which kinds of characters a state takes without end.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
 mod compute;
+mod doubtful;
 mod fan;
 mod plain;
 mod shared;
@@ -22,6 +24,7 @@ mod walk;
 mod walker;
 
 pub(crate) use compute::KeptMask;
+pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
 pub(crate) use shared::{SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;

@@ -41,8 +41,7 @@ pub(super) fn plain_kinds(arena: &Arena, state: TerminalId) -> (Kinds, u8) {
 
 /// The kinds of characters of which every string keeps `state` alive, or none.
 fn endless_kinds(arena: &Arena, state: TerminalId) -> Kinds {
-    let bytes: usize = arena.row(state).iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum();
-    if bytes < MIN_BYTES {
+    if !is_wide(arena, state) {
         return Kinds(0);
     }
     let mut kinds = Kinds(u32::MAX);
@@ -67,13 +66,19 @@ fn endless_kinds(arena: &Arena, state: TerminalId) -> Kinds {
     }
 }
 
+/// Whether many bytes may follow. After a backslash few may, and no text goes on without end there.
+fn is_wide(arena: &Arena, state: TerminalId) -> bool {
+    let bytes: usize = arena.row(state).iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum();
+    bytes >= MIN_BYTES
+}
+
 /// Those of `kinds` that `state` takes, and the states that they lead to.
 fn taken_kinds(arena: &Arena, state: TerminalId, kinds: Kinds) -> (Kinds, States) {
     let mut taken = 0;
     let mut targets = States::new();
     for (kind, members) in ASCII_KINDS.iter().enumerate().filter(|(kind, _)| kinds.0 >> kind & 1 == 1) {
         let next: States = members.iter().map(|&byte| arena.next(state, byte)).collect();
-        if !next.contains(&TerminalId::NEVER) {
+        if next.iter().all(|&target| target == state || is_wide(arena, target)) {
             taken |= 1 << kind;
             add(&mut targets, &next);
         }

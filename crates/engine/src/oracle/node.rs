@@ -277,7 +277,8 @@ impl Nodes {
 /// Whether the node generates anything, if those in `known` do.
 fn generates_given(node: &Node, known: &[bool]) -> bool {
     match node {
-        Node::Never => false,
+        // Of lists the caller knows.
+        Node::Never | Node::Members(_) => false,
         Node::Bytes(_) => true,
         Node::Class(set) => !set.ranges().is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty(),
@@ -287,8 +288,6 @@ fn generates_given(node: &Node, known: &[bool]) -> bool {
         Node::Alt(items) => items.iter().any(|item| known[item.index()]),
         Node::Repeat { body, min, .. } => *min == 0 || known[body.index()],
         Node::Rule { body, .. } => known[body.index()],
-        // The caller knows.
-        Node::Members(_) => false,
     }
 }
 

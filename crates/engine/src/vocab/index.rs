@@ -39,9 +39,10 @@ impl TokenIndex {
     /// The tokens with two quotes or more.
     pub(crate) fn quoted(&self, table: &TokenTable) -> &[u32] {
         self.quoted.get_or_init(|| {
-            let quotes =
-                |token: u32| table.token_bytes(TokenId(token)).iter().filter(|&&byte| byte == b'"').count();
-            (0..table.len() as u32).filter(|&token| quotes(token) >= 2).collect()
+            let is_quote = |byte: &&u8| **byte == b'"';
+            let has_two =
+                |token: &u32| table.token_bytes(TokenId(*token)).iter().filter(is_quote).nth(1).is_some();
+            (0..table.len() as u32).filter(has_two).collect()
         })
     }
 

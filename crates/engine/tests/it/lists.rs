@@ -77,7 +77,7 @@ fn random_grammar(dice: &mut Dice) -> Grammar {
     let digits = builder.class(CharSet::new([('0', '1')]));
     let digits = builder.repeat(digits, 1, None);
     let colon = builder.bytes(":");
-    let separator = builder.bytes(if dice.below(2) == 0 { "," } else { ", " });
+    let separator = builder.bytes(if dice.below(3) > 0 { "," } else { ", " });
     let (zero, one) = (builder.bytes(":0"), builder.bytes("1"));
     let number = builder.seq([colon, digits]);
     let nested = builder.seq([colon, call]);
@@ -103,6 +103,15 @@ fn vocabulary(dice: &mut Dice) -> Vocabulary {
     for _ in 0..40 {
         let count = 2 + dice.below(6);
         tokens.push((0..count).flat_map(|_| pieces[dice.below(pieces.len())].bytes()).collect());
+    }
+    // Tokens that hold whole keys, and the end of one and the start of another.
+    let keys = ["a", "", "b", "ab", "\\u0061", "aa"];
+    let separator = [",", ",", ", "][dice.below(3)];
+    for _ in 0..12 {
+        let [first, second] = [0; 2].map(|_| keys[dice.below(keys.len())]);
+        let text = format!("{separator}\"{first}\":0{separator}\"{second}\":");
+        let start = dice.below(text.len() / 2);
+        tokens.push(text.as_bytes()[start..text.len() - dice.below(4)].to_vec());
     }
     Vocabulary::new("lists", tokens)
 }

@@ -17,7 +17,7 @@ const MAX_SUMS: usize = 1_024;
 /// What all the sums of a list may have together.
 const MAX_ALL_SUMS: usize = 1_000_000;
 
-/// The product of entries and implications up to which conditions between entries and counters are followed.
+/// How many entries are looked at, at most, to tell what is allowed in a state.
 const MAX_IMPLIED_WORK: usize = 4_000_000;
 
 /// How many texts a language has that are not among `keys`; `None` is no end of them.
@@ -79,13 +79,7 @@ impl Conditions {
     }
 
     fn choose_plan(&self, counts: bool, budget: &Budget) -> Result<Plan> {
-        let work = self.entries.len().saturating_mul(self.implications.len());
-        if work > MAX_IMPLIED_WORK {
-            return Err(Error::new(
-                ErrorKind::Limit,
-                format!("a list of {} members with {} implications is too large", self.entries.len(), work),
-            ));
-        }
+        self.check_work(counts)?;
         match self.order {
             Order::Sequence => self.suffix_plan(budget),
             _ if !counts => Ok(Plan::Free),
@@ -96,6 +90,24 @@ impl Conditions {
                 Ok(Plan::Classes)
             }
         }
+    }
+
+    /// Fails if asking what is allowed would take too long: with implications each entry is looked at by itself, and for
+    /// each the entries that are left are counted.
+    fn check_work(&self, counts: bool) -> Result<()> {
+        let entries = self.entries.len();
+        let concerned = (0..entries as u32).filter(|&entry| self.implications.concern(entry)).count();
+        let looked_at = match self.order {
+            Order::Declared if counts && concerned > 0 => entries,
+            _ => concerned,
+        };
+        if looked_at.saturating_mul(entries + self.implications.len()) <= MAX_IMPLIED_WORK {
+            return Ok(());
+        }
+        let message = format!(
+            "a list of {entries} members, {concerned} of which ask for others or are asked for, is too large"
+        );
+        Err(Error::new(ErrorKind::Limit, message))
     }
 
     /// What can be added from each position on.

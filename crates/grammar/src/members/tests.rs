@@ -212,7 +212,7 @@ fn allowed_members_are_those_of_some_complete_list() {
 fn large_lists_are_cheap() {
     let entry = |at: u32| Entry {
         key: Some(format!("key{at}").into()),
-        required: at % 7 == 0 && at < 900,
+        required: at.is_multiple_of(7) && at < 900,
         variants: Box::new([Variant { value: 0, counters: Box::new([0]) }]),
     };
     for order in [Order::Declared, Order::Any, Order::Sequence] {
@@ -222,7 +222,7 @@ fn large_lists_are_cheap() {
             entries: (0..5_000).map(entry).collect(),
             others: Box::default(),
             counters: Box::new([Count { min: 900, max: Some(1_000) }]),
-            implies: Box::new([(1, 2), (2, 3)]),
+            implies: if order == Order::Declared { Box::default() } else { Box::new([(1, 2), (2, 3)]) },
             unique: true,
         };
         let conditions = Conditions::new(&layout, &[], &|_| true, &Budget::default()).unwrap();

@@ -7,10 +7,11 @@
 
 use std::sync::Arc;
 
-use super::build::{Part, Work};
-use super::lists::language;
+use super::build::{self, Work};
+use super::edge_bytes::{ByteSet, Side, edge_bytes};
+use super::lists::{is_endless, language};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::{Entry, Layout, Others, Variant};
+use crate::ir::members::{Entry, Layout, Others, Part, Variant};
 use crate::ir::{Automaton, Expr, ExprId, Grammar};
 use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, NodeId};
 use crate::members::KeyTree;
@@ -109,6 +110,12 @@ impl Work<'_> {
         }
         let has_keys = layout.others.iter().any(|others| others.keys.is_some());
         let names = layout.keys().filter(|_| has_keys).map(Into::into).collect();
+        let edge = |part: Part, side| edge_bytes(self.grammar, &self.nullable, parts[part as usize], side);
+        let before_keys = edge(layout.separator, Side::Last);
+        let mut after_keys = ByteSet::NONE;
+        for variant in layout.others.iter().flat_map(|others| &others.variants) {
+            after_keys.add_all(edge(variant.value, Side::First));
+        }
         let conditions = self.conditions[&id].clone();
         let nullable = self.nullable[id.index()];
         let separator = self.separator(parts[layout.separator as usize])?;
@@ -124,12 +131,17 @@ impl Work<'_> {
             others: others.into(),
             names,
             unique: layout.unique && has_keys,
+            before_keys,
+            after_keys,
             always_free,
         })
     }
 
     /// The texts of the keys of others, and whether each beginning of one goes on without end.
     fn other_keys(&mut self, keys: ExprId) -> Result<(ExprId, bool)> {
+        if is_endless(self.grammar, keys) {
+            return Ok((self.copy(keys)?, true));
+        }
         let dfa = language(self.grammar, keys, self.budget)?;
         let goes_on = dfa.goes_on_everywhere();
         if self.shapes[keys.index()].regular && is_text(self.grammar, keys) {
@@ -177,12 +189,14 @@ impl Work<'_> {
         let mut parts = self.gather(Some(quote), items)?;
         let rest = parts.split_off(1);
         let head = match parts.pop() {
-            Some(Part::Terminal { items, .. }) => self.terminals.seq(items.into_iter().map(|(item, _)| item)),
+            Some(build::Part::Terminal { items, .. }) => {
+                self.terminals.seq(items.into_iter().map(|(item, _)| item))
+            }
             _ => quote,
         };
         let rule = match rest.as_slice() {
             [] => None,
-            &[Part::Other(item)] => Some(self.repeated_rule(item)?),
+            &[build::Part::Other(item)] => Some(self.repeated_rule(item)?),
             _ => {
                 let rule = self.declare(format!("value {}", part.index()), self.temperature)?;
                 let (start, end) = self.draft.ends_of(rule);

@@ -39,8 +39,9 @@ pub fn conditions(
     Conditions::new(layout, &capacities, &|part| is_live(parts[part as usize]), budget)
 }
 
-/// Whether an expression is plainly without end; that others are not does not say that they end.
-fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
+/// Whether an expression is plainly without end, and every beginning of its texts too. That others are not so plain does
+/// not say that they end.
+pub(super) fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
     match grammar.expr(expr) {
         Expr::Repeat { body, max: None, .. } => matches!(grammar.expr(*body), Expr::Class(_)),
         _ => false,

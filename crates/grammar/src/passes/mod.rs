@@ -19,6 +19,7 @@ pub mod booleans;
 pub mod build;
 mod build_lists;
 pub mod dispatch;
+mod edge_bytes;
 pub mod finish;
 pub mod inline;
 pub mod json_text;
@@ -35,6 +36,8 @@ use crate::error::Result;
 use crate::ir::Grammar;
 use crate::limits::Budget;
 use crate::machine::Machine;
+
+pub use edge_bytes::ByteSet;
 
 /// The machine of `grammar`.
 pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::read;
 use crate::ir::{
-    Builder, Expr, ExprId, Grammar, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch,
+    Builder, Expr, ExprId, Grammar, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch, members,
 };
 use crate::limits::Limits;
 use crate::regular::CharSet;
@@ -39,6 +39,7 @@ fn assert_same(left: &Grammar, a: ExprId, right: &Grammar, b: ExprId, order: &[R
                 let tags = b.tags.iter().map(|&(token, rule)| (token, order[rule.index()])).collect();
                 **a == TokenTagDispatch { tags, ..(**b).clone() }
             }
+            (Expr::Members { layout: a, .. }, Expr::Members { layout: b, .. }) => a == b,
             (Expr::Repeat { min: a, max: c, .. }, Expr::Repeat { min: b, max: d, .. }) => (a, c) == (b, d),
             // Their children are compared in their turn.
             (Expr::Seq(_), Expr::Seq(_))
@@ -216,7 +217,7 @@ proptest! {
     #[test]
     fn no_likely_text_panics(parts in prop::collection::vec(prop::sample::select(vec![
         "root ::= ", "\na[capture] ::= ", "\na ::=", "\"b\"", "\"", "\\", "[a-z]", "[^", "]", "(", ")", "(=", "|", "&",
-        "~", "*", "+", "?", "{2}", "{2,", "}", "a", "root", ".", "<[1]>", "<x>", "!", "Regex(", "JsonText(", "TagDispatch(",
+        "~", "*", "+", "?", "{2}", "{2,", "}", "a", "root", ".", "<[1]>", "<x>", "!", "Regex(", "JsonText(", "Members(", "separator=", "TagDispatch(",
         "Token(1)", ",", "=", "true", "#", "\n", " ", "é", "-1", "Substring(\"a\")", "FreeText(\"a\", before=\"b\")",
     ]), 0..14)) {
         if let Ok(grammar) = read(&format!("root ::= \"a\"\n{}", parts.concat())) {
@@ -237,6 +238,9 @@ fn every_construct_prints_in_its_own_form() {
         "root ::= \"a\" \"b\"* & ~\"c\" & (~[ab])* | ~(\"d\" [ef])",
         "root ::= ((\"a\" | \"b\") & \"c\") \"d\"",
         "root ::= \"\\\"\" JsonText([^]* & ~(\"a\" | \"b\")){2} JsonText(\"c\" | \"d\")",
+        "root ::= Members(order=\"sequence\", separator=\",\")",
+        "root ::= Members((\"a\\\"\", true, b, (\":1\", 0, 1)), (\"\", false), (false, b), order=\"any\", separator=\", \", \
+         others=((b, \":\", (\"\", 1)), (false, b),), counters=((1,), (0, 4),), implies=((0, 1), (2, 1),), unique=true)\nb ::= \"c\"",
         "root ::= Bytes(\"\\u00ff\\u0000a\")",
         "root ::= Substring(\"a\", \"b\") FreeText(\"x\", before=\"y\") FreeText()",
         "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=false, excludes=(\"x\", \"y\"))\nb ::= Token(1, 2)",
@@ -249,6 +253,34 @@ fn every_construct_prints_in_its_own_form() {
             assert_eq!(grammar.to_string().trim_end(), source);
         }
     }
+}
+
+#[test]
+fn parts_of_a_list_get_rules_of_their_own() {
+    let mut builder = Builder::new(&Limits::default());
+    let root = builder.declare("root");
+    let digits = builder.class(CharSet::new([('0', '9')]));
+    let comma = builder.bytes(",");
+    let comma = builder.optional(comma);
+    let layout = members::Layout {
+        order: members::Order::Sequence,
+        separator: 1,
+        entries: Box::default(),
+        others: Box::new([members::Others {
+            keys: None,
+            variants: Box::new([members::Variant { value: 0, counters: Box::default() }]),
+        }]),
+        counters: Box::default(),
+        implies: Box::default(),
+        unique: false,
+    };
+    let list = builder.members(layout, [digits, comma]);
+    builder.define(root, list, RuleOptions::default());
+    let printed = builder.finish(root).unwrap().to_string();
+    let expected = "root ::= Members(order=\"sequence\", separator=part_1, others=((false, part),))\n\
+                    part ::= [0-9]\npart_1 ::= \",\"?\n";
+    assert_eq!(printed, expected);
+    assert_eq!(read(&printed).unwrap().to_string(), printed);
 }
 
 #[test]

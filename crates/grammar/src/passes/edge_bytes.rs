@@ -1,0 +1,70 @@
+//! The bytes that an expression may begin or end with.
+//!
+//! What it gives may be too much, never too little: it looks no further than literals, classes and what joins them, and
+//! where it meets anything else, every byte is possible.
+
+use crate::ir::{Expr, ExprId, Grammar};
+
+/// A set of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteSet([u64; 4]);
+
+impl ByteSet {
+    /// No byte.
+    pub const NONE: Self = ByteSet([0; 4]);
+    /// Every byte.
+    pub const ALL: Self = ByteSet([u64::MAX; 4]);
+
+    /// Whether `byte` is in the set.
+    pub fn contains(&self, byte: u8) -> bool {
+        self.0[usize::from(byte) / 64] >> (byte % 64) & 1 == 1
+    }
+
+    /// Adds the bytes of another set.
+    pub fn add_all(&mut self, other: Self) {
+        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
+    }
+
+    fn add(&mut self, byte: u8) {
+        self.0[usize::from(byte) / 64] |= 1 << (byte % 64);
+    }
+}
+
+/// Which end of an expression is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    First,
+    Last,
+}
+
+/// The bytes that may be the first or the last of what `expr` matches.
+pub(super) fn edge_bytes(grammar: &Grammar, nullable: &[bool], expr: ExprId, side: Side) -> ByteSet {
+    let mut bytes = ByteSet::NONE;
+    let mut seen: hashbrown::HashSet<ExprId> = hashbrown::HashSet::from([expr]);
+    let mut stack = vec![expr];
+    while let Some(id) = stack.pop() {
+        match grammar.expr(id) {
+            Expr::Empty => {}
+            Expr::Bytes(text) => {
+                let edge = if side == Side::First { text.first() } else { text.last() };
+                edge.iter().for_each(|&&byte| bytes.add(byte));
+            }
+            Expr::Class(set) if set.ranges().iter().all(|&(_, high)| high.is_ascii()) => {
+                let chars = set.ranges().iter().flat_map(|&(low, high)| low..=high);
+                chars.for_each(|c| bytes.add(c as u8));
+            }
+            Expr::Alt(items) => stack.extend(items.iter().filter(|item| seen.insert(**item))),
+            Expr::Repeat { body, .. } => stack.extend(Some(*body).filter(|body| seen.insert(*body))),
+            Expr::Seq(items) => {
+                let ordered: Vec<ExprId> = match side {
+                    Side::First => items.to_vec(),
+                    Side::Last => items.iter().rev().copied().collect(),
+                };
+                let edge = ordered.iter().position(|item| !nullable[item.index()]).unwrap_or(ordered.len());
+                stack.extend(ordered.into_iter().take(edge + 1).filter(|item| seen.insert(*item)));
+            }
+            _ => return ByteSet::ALL,
+        }
+    }
+    bytes
+}
