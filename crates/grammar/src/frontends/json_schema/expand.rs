@@ -14,7 +14,7 @@ use super::documents::{Documents, Draft, Json, Located, Step};
 use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
-use super::values::numbers::{Decimal, NumberSet, Spelling};
+use super::values::numbers::{Decimal, NumberSet};
 use super::values::objects::{ObjectShape, Witness};
 use super::values::texts::{Languages, TextSet};
 use super::values::{Algebra, ValueSet};
@@ -447,12 +447,6 @@ impl<'b> Expander<'b> {
             let pointer = self.documents.pointer(at.schema);
             self.findings.push(Finding { pointer, keyword: keyword.to_owned(), outcome, note: note.into() });
         }
-    }
-
-    /// How numbers are spelled in the draft of the root.
-    pub fn number_spelling(&self) -> Spelling {
-        let draft = self.documents.draft(self.documents.root());
-        Spelling { integers_as_floats: draft > Draft::Draft4, ..Spelling::default() }
     }
 
     /// Whether what cannot be exact is left out with a warning.

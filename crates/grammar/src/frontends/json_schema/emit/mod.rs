@@ -14,7 +14,7 @@ use super::expand::Expander;
 use super::keywords;
 use super::values::ValueSet;
 use super::values::formula::{Formula, FormulaId};
-use super::values::numbers;
+use super::values::numbers::{self, Spelling};
 use super::values::texts::TextSet;
 use crate::error::{Error, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
@@ -115,7 +115,7 @@ impl Emitter<'_> {
             }
         }
         if !set.numbers.is_empty() {
-            let spelling = self.expander.number_spelling();
+            let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
             let languages = &mut self.expander.algebra.languages;
             let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
             alternatives.push(expr);
