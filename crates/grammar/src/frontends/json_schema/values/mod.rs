@@ -41,6 +41,7 @@ pub struct Algebra<'b> {
 }
 
 /// A set of JSON values.
+#[expect(clippy::struct_excessive_bools, reason = "null, false and true are the sets of their types")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueSet {
     /// Whether `null` is in it.
