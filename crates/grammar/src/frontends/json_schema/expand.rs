@@ -14,10 +14,11 @@ use super::documents::{Documents, Draft, Json, Located, Step};
 use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
+use super::values::keys::Keys;
 use super::values::numbers::{Decimal, NumberSet};
 use super::values::objects::{ObjectShape, Witness};
 use super::values::texts::{Languages, TextSet};
-use super::values::{Algebra, ValueSet};
+use super::values::{self, Algebra, ValueSet};
 use super::{OnUnsupported, Options, formats};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::regex::{self, Syntax};
@@ -285,7 +286,7 @@ impl<'b> Expander<'b> {
         let mut failure = None;
         set.arrays.retain(|shape| {
             let needed = shape.prefix.iter().copied().take(shape.min as usize);
-            self.all_inhabited(needed, depth, &mut failure)
+            values::lively_array(shape) && self.all_inhabited(needed, depth, &mut failure)
         });
         failure.map_or(Ok(()), Err)
     }
@@ -297,6 +298,9 @@ impl<'b> Expander<'b> {
             if self.is_empty_to(value, depth)? {
                 return Ok(None);
             }
+        }
+        if shape.min as usize > shape.required.len() && self.lacks_keys(&shape)? {
+            return Ok(None);
         }
         let witnesses = std::mem::take(&mut shape.witnesses);
         for witness in witnesses {
@@ -311,6 +315,20 @@ impl<'b> Expander<'b> {
             }
         }
         Ok(Some(shape))
+    }
+
+    /// Whether a shape that allows only named keys allows too few of them.
+    fn lacks_keys(&mut self, shape: &ObjectShape) -> Result<bool> {
+        let closing = shape.families.iter().find_map(|(keys, value)| match keys {
+            Keys::Unlisted(list) if *value == FormulaId::NEVER && list.patterns.is_empty() => Some(list),
+            _ => None,
+        });
+        let Some(list) = closing else { return Ok(false) };
+        let mut allowed = 0;
+        for name in &list.names {
+            allowed += u32::from(shape.value_of(name, &mut self.algebra)? != FormulaId::NEVER);
+        }
+        Ok(allowed < shape.min)
     }
 
     fn settled_witness(&mut self, shape: &ObjectShape, witness: Witness, depth: usize) -> Result<Settled> {

@@ -121,8 +121,12 @@ impl ValueSet {
             falsity: self.falsity || other.falsity,
             truth: self.truth || other.truth,
             numbers: self.numbers.unite(&other.numbers, algebra.languages.budget)?,
-            digits_only: (self.digits_only || self.numbers.is_empty())
-                && (other.digits_only || other.numbers.is_empty()),
+            digits_only: match (self.numbers.is_empty(), other.numbers.is_empty()) {
+                (true, true) => false,
+                (true, false) => other.digits_only,
+                (false, true) => self.digits_only,
+                (false, false) => self.digits_only && other.digits_only,
+            },
             texts: self.texts.unite(&other.texts, &mut algebra.languages)?,
             arrays: joined(&self.arrays, &other.arrays, ArrayShape::is_any, ArrayShape::is_annotated)?,
             objects: joined(&self.objects, &other.objects, ObjectShape::is_any, ObjectShape::is_annotated)?,
@@ -154,7 +158,8 @@ impl ValueSet {
     }
 }
 
-fn lively_array(shape: &ArrayShape) -> bool {
+/// Whether nothing in a shape contradicts itself at first sight.
+pub fn lively_array(shape: &ArrayShape) -> bool {
     use formula::FormulaId;
     let blocked = shape.prefix.iter().position(|&item| item == FormulaId::NEVER);
     let reach = blocked.or((shape.rest == FormulaId::NEVER).then_some(shape.prefix.len()));
