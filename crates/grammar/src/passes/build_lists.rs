@@ -170,6 +170,9 @@ impl Work<'_> {
 
     /// How the value `part` is written.
     fn member_value(&mut self, part: ExprId, place: Place) -> Result<MemberValue> {
+        if place == Place::AfterKey && *self.grammar.expr(part) == Expr::Empty {
+            return Ok(MemberValue { head: None, rule: None });
+        }
         if place != Place::AfterText && self.nullable[part.index()] {
             return Err(Error::unsupported("a member without a key, or the value of others, may be empty"));
         }

@@ -14,7 +14,7 @@ use super::documents::{Documents, Draft, Json, Located, Step};
 use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
-use super::values::numbers::{Decimal, NumberSet, Spelling};
+use super::values::numbers::{Decimal, NumberSet};
 use super::values::objects::{ObjectShape, Witness};
 use super::values::texts::{Languages, TextSet};
 use super::values::{Algebra, ValueSet};
@@ -411,6 +411,12 @@ impl<'b> Expander<'b> {
         // A formula that is being expanded further up cannot be looked into: it counts as inhabited, for now.
         let set = match self.expand(id) {
             Err(_) if std::mem::take(&mut self.circled) => return Ok(false),
+            // Too large to look into is not too large to emit: who needs it will see.
+            Err(error) if error.kind() == ErrorKind::Limit => {
+                self.algebra.languages.budget.check()?;
+                self.empty.insert(id, false);
+                return Ok(false);
+            }
             result => result?,
         };
         self.empty.insert(id, false);
@@ -441,12 +447,6 @@ impl<'b> Expander<'b> {
             let pointer = self.documents.pointer(at.schema);
             self.findings.push(Finding { pointer, keyword: keyword.to_owned(), outcome, note: note.into() });
         }
-    }
-
-    /// How numbers are spelled in the draft of the root.
-    pub fn number_spelling(&self) -> Spelling {
-        let draft = self.documents.draft(self.documents.root());
-        Spelling { integers_as_floats: draft > Draft::Draft4, ..Spelling::default() }
     }
 
     /// Whether what cannot be exact is left out with a warning.

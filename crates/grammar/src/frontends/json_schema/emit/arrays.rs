@@ -18,6 +18,9 @@ use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Variant};
 /// So many counts of items may meet in one array.
 const MAX_COUNTS: usize = 4;
 
+/// So many items of different schemas may be listed one by one where no two are equal.
+const MAX_TUPLE: usize = 64;
+
 /// A set of so many integers is written out where each may be there once.
 const MAX_LISTED: usize = 2_000;
 
@@ -159,15 +162,22 @@ impl Emitter<'_> {
 
     /// An array without repeats: of values that can be listed, and of strings.
     fn unique(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
-        let mixed = shape.prefix.iter().any(|&item| item != shape.rest);
-        if mixed || !shape.contains.is_empty() {
+        if !shape.contains.is_empty() {
+            return Err(Error::unsupported("uniqueItems beside `contains`"));
+        }
+        if shape.rest == FormulaId::NEVER {
+            return self.distinct_tuples(shape, around);
+        }
+        if shape.prefix.iter().any(|&item| item != shape.rest) {
             return Err(Error::unsupported("uniqueItems beside items of different schemas"));
         }
         let set = self.set_of(shape.rest)?;
         let _ = depth;
         let mut parts = Parts::default();
-        let separator = parts.add(around.separator);
-        let after = parts.add(around.after);
+        let builder = self.builder();
+        let empty = builder.empty();
+        let separator = builder.seq([around.after, around.separator]);
+        let (separator, nothing) = (parts.add(separator), parts.add(empty));
         let once = |key: Option<Box<str>>, value| Entry {
             key,
             required: false,
@@ -175,36 +185,112 @@ impl Emitter<'_> {
         };
         let mut entries = Vec::new();
         for text in listed_scalars(&set)? {
-            let builder = self.builder();
-            let literal = builder.bytes(text);
-            let part = builder.seq([literal, around.after]);
-            entries.push(once(None, parts.add(part)));
+            let literal = self.builder().bytes(text);
+            entries.push(once(None, parts.add(literal)));
         }
         let mut others = Vec::new();
         match &set.texts {
             TextSet::Finite(texts) => {
-                entries.extend(texts.iter().map(|text| once(Some(text.clone()), after)));
+                entries.extend(texts.iter().map(|text| once(Some(text.clone()), nothing)));
             }
             TextSet::Language { .. } => {
                 let keys = set.texts.expr(&mut self.expander.algebra.languages)?;
-                let variants = Box::new([Variant { value: after, counters: Box::new([0]) }]);
+                let variants = Box::new([Variant { value: nothing, counters: Box::new([0]) }]);
                 others.push(Others { keys: Some(parts.add(keys)), variants });
             }
-        }
-        let mut count = Count { min: shape.min, max: shape.max };
-        if around.tight_if_empty {
-            count.min = count.min.max(1);
         }
         let layout = List {
             order: Order::Any,
             separator,
             entries: entries.into(),
             others: others.into(),
-            counters: Box::new([count]),
+            counters: Box::new([Count { min: shape.min.max(1), max: shape.max }]),
             implies: Box::default(),
             unique: true,
         };
-        Ok(self.bracketed(("[", "]"), around, layout, parts, shape.min == 0))
+        let builder = self.builder();
+        let list = builder.members(layout, parts.0);
+        let (open, close) = (builder.bytes("["), builder.bytes("]"));
+        let full = builder.seq([open, around.open, list, around.after, around.close, close]);
+        if shape.min > 0 {
+            return Ok(full);
+        }
+        let inside = if around.tight_if_empty { empty } else { around.open };
+        let bare = builder.seq([open, inside, close]);
+        Ok(builder.alt([bare, full]))
+    }
+}
+
+/// Arrays of a few items whose values can be listed, written out.
+struct Tuples<'s> {
+    shape: &'s ArrayShape,
+    around: Around,
+    /// The values of each place, as compact JSON, and how they are written.
+    values: Vec<Vec<(String, ExprId)>>,
+    left: usize,
+}
+
+impl Emitter<'_> {
+    /// An array that ends with its prefix and has no value twice.
+    fn distinct_tuples(&mut self, shape: &ArrayShape, around: Around) -> Result<ExprId> {
+        if shape.prefix.len() > MAX_TUPLE {
+            return Err(Error::unsupported(format!("uniqueItems of more than {MAX_TUPLE} items one by one")));
+        }
+        let mut values = Vec::with_capacity(shape.prefix.len());
+        for &item in &shape.prefix {
+            let set = self.set_of(item)?;
+            let TextSet::Finite(texts) = &set.texts else {
+                return Err(Error::unsupported("uniqueItems beside strings of different schemas"));
+            };
+            let mut listed = Vec::new();
+            for text in listed_scalars(&set)? {
+                let literal = self.builder().bytes(&text);
+                listed.push((text, literal));
+            }
+            for text in texts.iter() {
+                let builder = self.builder();
+                let (quote, body) = (builder.bytes("\""), builder.bytes(&**text));
+                let body = builder.json_text(body);
+                listed.push((format!("\"{text}"), builder.seq([quote, body, quote])));
+            }
+            values.push(listed);
+        }
+        let mut tuples = Tuples { shape, around, values, left: MAX_LISTED };
+        let items = self.tuple_from(&mut tuples, &mut Vec::new())?;
+        let builder = self.builder();
+        let (open, close) = (builder.bytes("["), builder.bytes("]"));
+        let full = builder.seq([open, around.open, items, around.close, close]);
+        if shape.min > 0 {
+            return Ok(full);
+        }
+        let empty = builder.empty();
+        let bare = builder.seq([open, if around.tight_if_empty { empty } else { around.open }, close]);
+        Ok(builder.alt([bare, full]))
+    }
+
+    /// The items from the place after those that were used.
+    fn tuple_from(&mut self, tuples: &mut Tuples<'_>, used: &mut Vec<String>) -> Result<ExprId> {
+        let place = used.len();
+        let mut alternatives = Vec::new();
+        for (text, literal) in tuples.values[place].clone() {
+            if used.contains(&text) {
+                continue;
+            }
+            tuples.left = tuples.left.checked_sub(1).ok_or_else(|| {
+                Error::unsupported(format!("uniqueItems of more than {MAX_LISTED} beginnings of arrays"))
+            })?;
+            used.push(text);
+            let more = place + 1 < tuples.values.len();
+            let mut tail = if more { self.tuple_from(tuples, used)? } else { self.builder().empty() };
+            used.pop();
+            let builder = self.builder();
+            if more && place as u32 + 1 >= tuples.shape.min {
+                tail = builder.optional(tail);
+            }
+            let separator = if place == 0 { builder.empty() } else { tuples.around.separator };
+            alternatives.push(builder.seq([separator, literal, tuples.around.after, tail]));
+        }
+        Ok(self.builder().alt(alternatives))
     }
 }
 

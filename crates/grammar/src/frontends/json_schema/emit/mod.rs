@@ -10,13 +10,15 @@ mod objects;
 
 use rustc_hash::FxHashMap;
 
+use super::documents::Draft;
 use super::expand::Expander;
 use super::keywords;
+use super::report::{Finding, Outcome};
 use super::values::ValueSet;
 use super::values::formula::{Formula, FormulaId};
-use super::values::numbers;
+use super::values::numbers::{self, Spelling};
 use super::values::texts::TextSet;
-use crate::error::{Error, Place, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
 use layout::{Depth, Layout};
 
@@ -37,7 +39,7 @@ pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, 
     let rule = emitter.builder().declare("root");
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
-    if set.is_never() {
+    if emitter.expander.is_nothing(&set)? {
         return Err(emitter.expander.no_value());
     }
     let body = emitter.value(root, depth)?;
@@ -115,7 +117,7 @@ impl Emitter<'_> {
             }
         }
         if !set.numbers.is_empty() {
-            let spelling = self.expander.number_spelling();
+            let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
             let languages = &mut self.expander.algebra.languages;
             let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
             alternatives.push(expr);
@@ -138,13 +140,40 @@ impl Emitter<'_> {
     fn containers(&mut self, formula: FormulaId, depth: Depth, set: &ValueSet) -> Result<ExprId> {
         let mut alternatives = Vec::new();
         for shape in &set.arrays {
-            let expr = self.array(shape, depth).map_err(|error| self.place(error, formula))?;
+            let expr = match self.array(shape, depth) {
+                Err(error) if self.widens(&error, formula) => {
+                    self.array(&shape.without_relations(), depth)?
+                }
+                result => result.map_err(|error| self.place(error, formula))?,
+            };
             alternatives.push(expr);
         }
         for shape in &set.objects {
-            let expr = self.object(shape, depth).map_err(|error| self.place(error, formula))?;
+            let expr = match self.object(shape, depth) {
+                Err(error) if self.widens(&error, formula) => {
+                    self.object(&shape.without_witnesses(), depth)?
+                }
+                result => result.map_err(|error| self.place(error, formula))?,
+            };
             alternatives.push(expr);
         }
         Ok(self.builder().alt(alternatives))
+    }
+
+    /// Whether what was refused is left out instead; then that is noted.
+    fn widens(&mut self, error: &Error, formula: FormulaId) -> bool {
+        let widens = self.expander.widens() && error.kind() == ErrorKind::Unsupported;
+        if widens {
+            let pointer = match self.place(error.clone(), formula).place() {
+                Place::Pointer(pointer) => pointer.clone(),
+                _ => String::new(),
+            };
+            let note = error.message().to_owned();
+            let keyword =
+                note.split([' ', '`']).find(|word| keywords::find(word, Draft::default()).is_some());
+            let keyword = keyword.unwrap_or("oneOf").to_owned();
+            self.expander.findings.push(Finding { pointer, keyword, outcome: Outcome::Widened, note });
+        }
+        widens
     }
 }

@@ -1,6 +1,6 @@
 //! `type`: one type or a list of them. Beside it `OpenAPI`'s `nullable: true` adds null.
 
-use super::super::documents::Json;
+use super::super::documents::{Draft, Json};
 use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
 use super::super::values::numbers::NumberSet;
@@ -56,6 +56,7 @@ pub(super) fn apply(
     set.truth &= types.boolean;
     set.falsity &= types.boolean;
     if !types.number {
+        set.digits_only |= types.integer && schema.draft == Draft::Draft4;
         let integers = if types.integer { NumberSet::integers() } else { NumberSet::none() };
         set.numbers = set.numbers.intersect(&integers, expander.algebra.languages.budget)?;
     }

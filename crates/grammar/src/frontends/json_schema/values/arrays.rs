@@ -97,6 +97,12 @@ impl ArrayShape {
         self.prefix.get(place).copied().unwrap_or(self.rest)
     }
 
+    /// The same without the conditions that reach from one item to another.
+    #[must_use]
+    pub fn without_relations(&self) -> Self {
+        ArrayShape { contains: Vec::new(), unique: false, repeats: false, ..self.clone() }
+    }
+
     /// Narrows the first items and all after them.
     pub fn narrow_items(&mut self, prefix: &[FormulaId], rest: FormulaId, algebra: &mut Algebra<'_>) {
         let length = self.prefix.len().max(prefix.len());

@@ -41,6 +41,7 @@ pub struct Algebra<'b> {
 }
 
 /// A set of JSON values.
+#[expect(clippy::struct_excessive_bools, reason = "null, false and true are the sets of their types")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValueSet {
     /// Whether `null` is in it.
@@ -51,6 +52,8 @@ pub struct ValueSet {
     pub truth: bool,
     /// Its numbers.
     pub numbers: NumberSet,
+    /// Whether its numbers are spelled without a point and an exponent: draft 4 says that `1.0` is no integer.
+    pub digits_only: bool,
     /// Its strings.
     pub texts: TextSet,
     /// Its arrays.
@@ -67,6 +70,7 @@ impl ValueSet {
             falsity: true,
             truth: true,
             numbers: NumberSet::all(),
+            digits_only: false,
             texts: TextSet::any(),
             arrays: vec![ArrayShape::any()],
             objects: vec![ObjectShape::any()],
@@ -80,6 +84,7 @@ impl ValueSet {
             falsity: false,
             truth: false,
             numbers: NumberSet::none(),
+            digits_only: false,
             texts: TextSet::never(),
             arrays: Vec::new(),
             objects: Vec::new(),
@@ -102,6 +107,7 @@ impl ValueSet {
             falsity: self.falsity && other.falsity,
             truth: self.truth && other.truth,
             numbers: self.numbers.intersect(&other.numbers, algebra.languages.budget)?,
+            digits_only: self.digits_only || other.digits_only,
             texts: self.texts.intersect(&other.texts, &mut algebra.languages)?,
             arrays: products(&self.arrays, &other.arrays, algebra, ArrayShape::intersect, lively_array)?,
             objects: products(&self.objects, &other.objects, algebra, ObjectShape::intersect, lively_object)?,
@@ -115,6 +121,8 @@ impl ValueSet {
             falsity: self.falsity || other.falsity,
             truth: self.truth || other.truth,
             numbers: self.numbers.unite(&other.numbers, algebra.languages.budget)?,
+            digits_only: (self.digits_only || self.numbers.is_empty())
+                && (other.digits_only || other.numbers.is_empty()),
             texts: self.texts.unite(&other.texts, &mut algebra.languages)?,
             arrays: joined(&self.arrays, &other.arrays, ArrayShape::is_any, ArrayShape::is_annotated)?,
             objects: joined(&self.objects, &other.objects, ObjectShape::is_any, ObjectShape::is_annotated)?,
@@ -138,6 +146,7 @@ impl ValueSet {
             falsity: !self.falsity,
             truth: !self.truth,
             numbers: self.numbers.complement(algebra.languages.budget)?,
+            digits_only: false,
             texts: self.texts.complement(&mut algebra.languages)?,
             arrays,
             objects,

@@ -104,6 +104,12 @@ impl ObjectShape {
         !self.evaluated.is_empty() || self.openness != Openness::default()
     }
 
+    /// The same without the members that are known by their values.
+    #[must_use]
+    pub fn without_witnesses(&self) -> Self {
+        ObjectShape { witnesses: Vec::new(), ..self.clone() }
+    }
+
     /// Requires a key.
     pub fn require(&mut self, name: &Rc<str>) {
         if !self.required.contains(name) {

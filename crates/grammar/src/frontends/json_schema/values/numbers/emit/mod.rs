@@ -7,8 +7,8 @@
 //! - Under other bounds, numbers take exponents behind normalised mantissas, with one digit other than zero before
 //!   the point. That is what programs write.
 //! - Whole numbers, and other multiples, take exponents where programs write them (see `exponent`): from `e16` up and
-//!   from `e-5` down, with up to 16 places in the mantissa. Whole numbers without bounds but zero and one take `1e3` and
-//!   `1.5e1` too.
+//!   from `e-5` down, with up to 16 places in the mantissa. Whole numbers without bounds but zero and one take `1e3`
+//!   too.
 //! - Single numbers likewise.
 //!
 //! Which form a piece of the set gets: digits and classes for intervals, and for grids of a power of ten, which cost a
@@ -78,9 +78,6 @@ const MANY: u64 = 10_000;
 
 /// Automata of mantissas have at most about this many states; beyond, exponents are not accepted.
 const MANTISSA_STATES: u64 = 20_000;
-
-/// Up to so many places behind the point are compared with the exponent of a whole number.
-const COUNTED_PLACES: i32 = 0;
 
 struct Emitter<'b> {
     builder: &'b mut Builder,
@@ -161,15 +158,10 @@ impl Emitter<'_> {
         let exponent = exponent::exponent(self.builder, Exponents { low: Some(0), high: None });
         let exponent = self.builder.optional(exponent);
         let digits = self.builder.seq([digits, exponent]);
-        // After so many places, an exponent that is not less. Built from the last place.
+        // Whether `1.5e1` is whole hangs on the number of its places; from `e16` up all that programs write is.
         let digit = self.builder.class(CharSet::new([('0', '9')]));
-        let more = self.builder.repeat(digit, 1, Some((PLACES - COUNTED_PLACES).unsigned_abs()));
-        let mut more = self.with_exponent(more, Exponents { low: Some(LARGE), high: None });
-        for places in (1..=COUNTED_PLACES).rev() {
-            let enough = exponent::exponent(self.builder, Exponents { low: Some(places), high: None });
-            let rest = self.builder.alt([enough, more]);
-            more = self.builder.seq([digit, rest]);
-        }
+        let more = self.builder.repeat(digit, 1, Some(PLACES.unsigned_abs()));
+        let more = self.with_exponent(more, Exponents { low: Some(LARGE), high: None });
         let first = self.builder.class(CharSet::new([('1', '9')]));
         let point = self.builder.bytes(b".");
         let fractional = self.builder.seq([first, point, more]);
