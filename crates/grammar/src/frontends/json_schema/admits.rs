@@ -6,7 +6,7 @@
 use super::documents::{Document, Documents, Draft, Json, Object};
 use super::expand::Expander;
 use super::values::arrays::ArrayShape;
-use super::values::formula::FormulaId;
+use super::values::formula::{Formula, FormulaId};
 use super::values::numbers::Decimal;
 use super::values::objects::ObjectShape;
 use super::{Options, keywords};
@@ -27,6 +27,11 @@ pub fn admits(schema: &str, instances: &[&str], options: &Options, budget: &Budg
 fn value_in(expander: &mut Expander<'_>, formula: FormulaId, value: &Json) -> Result<bool> {
     let mut set = (*expander.expand(formula)?).clone();
     if expander.options.strict_mode {
+        if let Formula::Schema(at) = expander.algebra.formulas.get(formula)
+            && let Some(schema) = expander.documents.json(at.schema).as_object()
+        {
+            keywords::imply_types(schema, &mut set);
+        }
         keywords::close(&mut set);
     }
     match value {

@@ -31,6 +31,9 @@ const MAX_DEPTH: usize = 256;
 /// Emptiness is looked for so deep into containers; what lies deeper counts as inhabited.
 const EMPTINESS_DEPTH: usize = 6;
 
+/// So many combinations of schemas are expanded in one conversion.
+const MAX_JOINT: usize = 5_000;
+
 /// So many formulas of a conversion are looked into; after that they count as inhabited.
 const EMPTINESS_FUEL: usize = 20_000;
 
@@ -82,6 +85,8 @@ pub struct Expander<'b> {
     circled: bool,
     /// How many more formulas are looked into for whether they are empty.
     fuel: usize,
+    /// How many combinations of schemas were expanded.
+    joint: usize,
 }
 
 impl<'b> Expander<'b> {
@@ -107,6 +112,7 @@ impl<'b> Expander<'b> {
             conflict: None,
             circled: false,
             fuel: EMPTINESS_FUEL,
+            joint: 0,
         }
     }
 
@@ -168,6 +174,15 @@ impl<'b> Expander<'b> {
             return Err(self.circle(id));
         }
         self.open.insert(id);
+        if matches!(self.algebra.formulas.get(id), Formula::And(_) | Formula::Or(_) | Formula::Not(_)) {
+            self.joint += 1;
+            if self.joint > MAX_JOINT {
+                let message = format!("the schemas combine with each other in more than {MAX_JOINT} ways");
+                return Err(Error::new(ErrorKind::Limit, message).with_help(
+                    "schemas that refer to each other under allOf and not multiply; write them apart",
+                ));
+            }
+        }
         if self.open.len() > MAX_DEPTH {
             return Err(Error::limit("the nesting of references and applicators", MAX_DEPTH, "max_depth"));
         }
@@ -253,7 +268,7 @@ impl<'b> Expander<'b> {
                 let mut shape = super::values::arrays::ArrayShape::any();
                 (shape.prefix, shape.rest, shape.min, shape.max) =
                     (prefix, FormulaId::NEVER, count, Some(count));
-                (shape.says_rest, shape.evaluated.all) = (true, true);
+                shape.says_rest = true;
                 set.arrays = vec![shape];
             }
             Json::Object(members) => {
@@ -508,11 +523,13 @@ impl<'b> Expander<'b> {
             return Ok(expr);
         }
         let languages = &mut self.algebra.languages;
-        let expr = regex::parse(pattern, &Syntax::search(), &mut languages.builder, languages.budget)
-            .map_err(|error| {
-                let message = format!("the regex {pattern:?}: {}", error.message());
-                Error::new(error.kind(), message)
-            })?;
+        let (expr, source) =
+            regex::parse_named(pattern, &Syntax::search(), &mut languages.builder, languages.budget)
+                .map_err(|error| {
+                    let message = format!("the regex {pattern:?}: {}", error.message());
+                    Error::new(error.kind(), message)
+                })?;
+        languages.name(expr, source);
         self.patterns.insert(pattern.into(), expr);
         Ok(expr)
     }

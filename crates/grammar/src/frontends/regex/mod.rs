@@ -49,16 +49,27 @@ pub use syntax::{Anchoring, Flags, Syntax};
 
 /// Reads a pattern into `builder`, and gives the expression of the strings that it stands for.
 pub fn parse(pattern: &str, syntax: &Syntax, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
+    parse_named(pattern, syntax, builder, budget).map(|(expr, _)| expr)
+}
+
+/// The same with the EBNF macro that reads the pattern so.
+pub fn parse_named(
+    pattern: &str,
+    syntax: &Syntax,
+    builder: &mut Builder,
+    budget: &Budget,
+) -> Result<(ExprId, String)> {
     budget.check_source(pattern)?;
     let parsed = parser::Parser::new(pattern, syntax.flags, budget).parse()?;
     let mut ast = parsed.ast;
     let root = anchors::settle(&mut ast, parsed.root, syntax.anchoring);
+    let source = source::macro_text(pattern, *syntax, parsed.ends_extended);
     if !ast.asserts(root) {
-        return lower::lower(&ast, root, builder, budget);
+        return Ok((lower::lower(&ast, root, builder, budget)?, source));
     }
     let dfa = lookaround::automaton(&ast, root, pattern, budget)?;
-    let source = source::macro_text(pattern, *syntax, parsed.ends_extended);
-    Ok(builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa) }))
+    let automaton = Automaton { source: source.as_str().into(), dfa: Arc::new(dfa) };
+    Ok((builder.automaton(automaton), source))
 }
 
 /// The grammar of one rule, `root`, that is the pattern.

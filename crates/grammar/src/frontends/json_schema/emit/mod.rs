@@ -64,6 +64,11 @@ impl Emitter<'_> {
     fn set_of(&mut self, formula: FormulaId) -> Result<ValueSet> {
         let mut set = (*self.expander.expand(formula)?).clone();
         if self.expander.options.strict_mode {
+            if let Formula::Schema(at) = self.expander.algebra.formulas.get(formula)
+                && let Some(schema) = self.expander.documents.json(at.schema).as_object()
+            {
+                keywords::imply_types(schema, &mut set);
+            }
             keywords::close(&mut set);
         }
         Ok(set)

@@ -46,8 +46,8 @@ impl Emitter<'_> {
             entries.push(self.entry(shape, name, &mut list)?);
         }
         let mut others = Vec::new();
-        for region in self.regions(shape)? {
-            others.extend(self.others(shape, &region, &mut list)?);
+        for region in self.regions(shape)?.iter() {
+            others.extend(self.others(shape, region, &mut list)?);
         }
         let place = |name: &Rc<str>| names.get_index_of(name).map(|at| at as u32);
         let implies = shape.implies.iter().filter_map(|(a, b)| Some((place(a)?, place(b)?))).collect();
@@ -89,7 +89,7 @@ impl Emitter<'_> {
         full
     }
 
-    fn regions(&mut self, shape: &ObjectShape) -> Result<Vec<Region>> {
+    fn regions(&mut self, shape: &ObjectShape) -> Result<Rc<[Region]>> {
         let mut patterns = Vec::new();
         let all = shape.families.iter().map(|(keys, _)| keys);
         for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {

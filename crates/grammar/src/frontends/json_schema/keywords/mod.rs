@@ -46,7 +46,7 @@ use super::report::Outcome;
 use super::values::ValueSet;
 use crate::error::{ErrorKind, Place, Result};
 
-pub use strict::close;
+pub use strict::{close, imply_types};
 
 /// What a keyword does to the set of its schema.
 type Apply = for<'b> fn(&mut Expander<'b>, &Schema<'b>, &'b Json, &mut ValueSet) -> Result<()>;
@@ -235,9 +235,6 @@ pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Resu
     {
         apply_one(expander, schema, &REGISTRY[0], target, &mut set)?;
         return Ok(set);
-    }
-    if expander.options.strict_mode {
-        strict::imply_types(object, &mut set);
     }
     let mut later = Vec::new();
     let remarks_only = vocabulary::lacks_validation(expander, schema);

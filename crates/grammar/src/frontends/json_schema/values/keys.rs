@@ -5,12 +5,15 @@
 //! predicate at once.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use indexmap::IndexSet;
 
 use super::texts::{Languages, TextSet};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::ExprId;
+use crate::ir::{Automaton, Builder, ExprId};
+use crate::limits::Budget;
+use crate::regular::Dfa;
 
 /// Names and patterns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -131,40 +134,71 @@ pub struct Region {
 }
 
 /// At most this many regions are told apart.
-const MAX_REGIONS: usize = 256;
+const MAX_REGIONS: usize = 64;
 
 /// Splits all keys by the patterns that they match; only regions with a key in them are given.
-pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Vec<Region>> {
-    let mut found = vec![(Vec::new(), Vec::new())];
+pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<[Region]>> {
+    if let Some(known) = languages.regions.get(patterns) {
+        return Ok(Rc::clone(known));
+    }
+    let mut found =
+        vec![Split { matched: Vec::new(), others: Vec::new(), keys: Rc::new(Dfa::any_text().clone()) }];
     for &pattern in patterns {
-        let mut split = Vec::with_capacity(found.len() * 2);
-        for (inside, outside) in found {
-            let with = |list: &Vec<ExprId>| list.iter().copied().chain([pattern]).collect::<Vec<_>>();
-            for candidate in [(with(&inside), outside.clone()), (inside, with(&outside))] {
-                let language = language(&candidate.0, &candidate.1, languages);
-                if !languages.is_empty(language)? {
-                    split.push(candidate);
-                }
-            }
+        let automaton = languages.automaton(pattern)?;
+        let mut parts = Vec::with_capacity(found.len() * 2);
+        for split in found {
+            parts.extend(split.by(pattern, &automaton, languages.budget)?);
         }
-        if split.len() > MAX_REGIONS {
+        if parts.len() > MAX_REGIONS {
             let message = format!("the patterns of keys overlap in more than {MAX_REGIONS} ways");
             return Err(Error::new(ErrorKind::Limit, message));
         }
-        found = split;
+        found = parts;
     }
-    let region = |(matched, outside): (Vec<ExprId>, Vec<ExprId>), languages: &mut Languages<'_>| Region {
-        language: language(&matched, &outside, languages),
-        matched,
-    };
-    Ok(found.into_iter().map(|split| region(split, languages)).collect())
+    let regions: Rc<[Region]> = found.into_iter().map(|split| split.region(languages)).collect();
+    languages.regions.insert(patterns.into(), Rc::clone(&regions));
+    Ok(regions)
 }
 
-fn language(inside: &[ExprId], outside: &[ExprId], languages: &mut Languages<'_>) -> ExprId {
-    let mut parts = inside.to_vec();
-    if !outside.is_empty() {
-        let union = languages.builder.alt(outside.iter().copied());
-        parts.push(languages.builder.not(union));
+/// The keys that match some patterns and not some others.
+struct Split {
+    matched: Vec<ExprId>,
+    others: Vec<ExprId>,
+    keys: Rc<Dfa>,
+}
+
+impl Split {
+    /// The part that matches a pattern and the part that does not, where there is anything in it.
+    fn by(self, pattern: ExprId, automaton: &Dfa, budget: &Budget) -> Result<Vec<Self>> {
+        let with = |list: &[ExprId]| list.iter().copied().chain([pattern]).collect::<Vec<_>>();
+        let inside = Rc::new(self.keys.intersection(automaton, budget)?);
+        let outside = Rc::new(self.keys.difference(automaton, budget)?);
+        let inside = Split { matched: with(&self.matched), others: self.others.clone(), keys: inside };
+        let outside = Split { others: with(&self.others), matched: self.matched, keys: outside };
+        Ok([inside, outside].into_iter().filter(|part| !part.keys.is_empty()).collect())
     }
-    if parts.is_empty() { languages.of_length(0, None) } else { languages.builder.and(parts) }
+
+    fn region(self, languages: &mut Languages<'_>) -> Region {
+        let language = match (self.matched.as_slice(), self.others.as_slice()) {
+            ([], []) => languages.of_length(0, None),
+            (matched, others) => match languages.source(matched, others) {
+                Some(source) => {
+                    let dfa = Arc::new((*self.keys).clone());
+                    languages.builder.automaton(Automaton { source: source.into(), dfa })
+                }
+                None => conjunction(matched, others, &mut languages.builder),
+            },
+        };
+        Region { matched: self.matched, language }
+    }
+}
+
+/// The texts of all of `matched` and none of `others`.
+fn conjunction(matched: &[ExprId], others: &[ExprId], builder: &mut Builder) -> ExprId {
+    let mut parts = matched.to_vec();
+    if !others.is_empty() {
+        let union = builder.alt(others.iter().copied());
+        parts.push(builder.not(union));
+    }
+    builder.and(parts)
 }

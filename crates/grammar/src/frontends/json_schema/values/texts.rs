@@ -16,6 +16,7 @@ use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;
 use crate::regular::{self, CharSet, Dfa};
 
+use super::keys::Region;
 use super::lengths;
 
 /// The expressions of texts, and the automata of those that somebody asked about.
@@ -26,12 +27,40 @@ pub struct Languages<'b> {
     /// The account of the conversion.
     pub budget: &'b Budget,
     automata: FxHashMap<ExprId, Rc<Dfa>>,
+    /// The EBNF text of patterns, by expression.
+    sources: FxHashMap<ExprId, String>,
+    /// How patterns split all keys.
+    pub(super) regions: FxHashMap<Box<[ExprId]>, Rc<[Region]>>,
 }
 
 impl<'b> Languages<'b> {
     /// No automaton yet.
     pub fn new(builder: Builder, budget: &'b Budget) -> Self {
-        Languages { builder, budget, automata: FxHashMap::default() }
+        Languages {
+            builder,
+            budget,
+            automata: FxHashMap::default(),
+            sources: FxHashMap::default(),
+            regions: FxHashMap::default(),
+        }
+    }
+
+    /// Remembers how a pattern is written in EBNF.
+    pub fn name(&mut self, expr: ExprId, source: String) {
+        self.sources.insert(expr, source);
+    }
+
+    /// The EBNF text of what matches all of `matched` and none of `others`, where all of them are known by name.
+    pub fn source(&self, matched: &[ExprId], others: &[ExprId]) -> Option<String> {
+        let texts =
+            |list: &[ExprId]| list.iter().map(|expr| Some(self.sources.get(expr)?.as_str())).collect();
+        let (matched, others): (Option<Vec<&str>>, Option<Vec<&str>>) = (texts(matched), texts(others));
+        let (mut parts, others) = (matched?, others?);
+        let none = format!("~({})", others.join(" | "));
+        if !others.is_empty() {
+            parts.push(&none);
+        }
+        Some(format!("({})", parts.join(" & ")))
     }
 
     /// The automaton of `expr`.
