@@ -82,7 +82,7 @@ fn page() -> String {
     page.push_str(REMARKS);
     rows(&mut page, false);
     page.push_str(FORMATS);
-    for format in formats::REGISTRY {
+    for format in &formats::REGISTRY {
         let narrower = format.narrower.unwrap_or_default();
         let _ = writeln!(page, "| `{}` | {} | {} |", format.name, cell(format.about), cell(narrower));
     }

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use tokenstile_grammar::regular::Dfa;
 
 use super::exclusion::{Exclusion, Run};
+use super::fingerprint::automaton_fingerprint;
 use super::json_text::Escape;
 use super::key::{Key, TextByte};
 use crate::interner::Interner;
@@ -92,10 +93,9 @@ pub(super) struct Literal {
     pub(super) fingerprint: OnceLock<u128>,
 }
 
-/// An automaton that was built ahead of time, hashed once.
+/// An automaton that was built ahead of time.
 pub(super) struct Automaton {
     pub(super) dfa: Arc<Dfa>,
-    pub(super) fingerprint: OnceLock<u128>,
 }
 
 /// The terms of one generation of a compiled grammar.
@@ -289,8 +289,8 @@ impl Arena {
     }
 
     pub(super) fn intern_automaton(&self, dfa: &Arc<Dfa>) -> u32 {
-        let make = || Automaton { dfa: Arc::clone(dfa), fingerprint: OnceLock::new() };
-        self.automata.intern(&**dfa, |known| known.dfa == *dfa, make).0
+        let make = || Automaton { dfa: Arc::clone(dfa) };
+        self.automata.intern(&automaton_fingerprint(dfa), |known| known.dfa == *dfa, make).0
     }
 
     pub(super) fn automaton_state(&self, dfa: u32, state: u32) -> TerminalId {

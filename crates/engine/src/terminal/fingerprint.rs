@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::OnceLock;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
+use tokenstile_grammar::regular::Dfa;
 
 use super::arena::{Arena, Term, TerminalId};
 use super::key::Key;
@@ -91,7 +92,7 @@ impl Arena {
             }
             Term::Dfa { dfa, state: at } => {
                 state.write_u8(7);
-                state.write_u128(self.automaton_fingerprint(*dfa));
+                state.write_u128(automaton_fingerprint(&self.automata.get(*dfa).dfa));
                 state.write_u32(*at);
             }
             Term::JsonText { inner, pending } => {
@@ -127,13 +128,13 @@ impl Arena {
             state.finish128().as_u128()
         })
     }
+}
 
-    fn automaton_fingerprint(&self, dfa: u32) -> u128 {
-        let automaton = self.automata.get(dfa);
-        *automaton.fingerprint.get_or_init(|| {
-            let mut state = hasher();
-            automaton.dfa.hash(&mut state);
-            state.finish128().as_u128()
-        })
-    }
+/// The fingerprint of an automaton, made once in the process.
+pub(super) fn automaton_fingerprint(dfa: &Dfa) -> u128 {
+    dfa.fingerprint(|dfa| {
+        let mut state = hasher();
+        dfa.hash(&mut state);
+        state.finish128().as_u128()
+    })
 }

@@ -173,6 +173,9 @@ fn automaton_of(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Bu
     if let Some(dfa) = ready.get(&id) {
         return Ok(dfa.clone());
     }
+    if let Expr::Automaton(automaton) = source.expr(id) {
+        return Ok((*automaton.dfa).clone());
+    }
     let mut nfa = Nfa::new(budget);
     let (start, end) = (nfa.add_state()?, nfa.add_state()?);
     let mut layout = Layout { source, ready, budget, nfa, tasks: Vec::new(), placed: FxHashSet::default() };

@@ -7,14 +7,33 @@
 //! 2. The automaton is minimal and its states are numbered in breadth-first order from the start, which is 0. So
 //!    equal languages have equal automata.
 
+use std::hash::{Hash, Hasher};
+use std::sync::OnceLock;
+
 /// The number of a state.
 pub type StateId = u32;
 
 /// A minimal automaton over bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Dfa {
     /// For each state, its transitions as `(low, high, target)`, sorted, with equal neighbours joined.
     states: Box<[State]>,
+    /// See [`Dfa::fingerprint`].
+    fingerprint: OnceLock<u128>,
+}
+
+impl PartialEq for Dfa {
+    fn eq(&self, other: &Self) -> bool {
+        self.states == other.states
+    }
+}
+
+impl Eq for Dfa {}
+
+impl Hash for Dfa {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.states.hash(state);
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -28,7 +47,13 @@ impl Dfa {
     pub const START: StateId = 0;
 
     pub(super) fn from_states(states: Vec<State>) -> Self {
-        Dfa { states: states.into() }
+        Dfa { states: states.into(), fingerprint: OnceLock::new() }
+    }
+
+    /// The fingerprint that `compute` makes of it, made once: some automata live as long as the process, and go into a
+    /// thousand grammars. Callers have one way to make fingerprints between them.
+    pub fn fingerprint(&self, compute: impl FnOnce(&Self) -> u128) -> u128 {
+        *self.fingerprint.get_or_init(|| compute(self))
     }
 
     /// Whether the language is empty; then there is no state.

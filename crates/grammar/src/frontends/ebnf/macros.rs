@@ -10,10 +10,11 @@
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
+//! | `Format("date-time")` | the texts of a format of JSON Schema |
 //! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
 //! | `JsonText(e)` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes |
 //!
-//! The last five are our own, for what the printer could not say otherwise. Their names are free for rules. The
+//! The last six are our own, for what the printer could not say otherwise. Their names are free for rules. The
 //! argument of `JsonText` is an expression and no value, so it is the parser that reads it, as a group.
 
 use std::borrow::Cow;
@@ -23,6 +24,7 @@ use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::suggest;
 use crate::error::{Error, ErrorKind, Place, Result};
+use crate::frontends::json_schema::formats;
 use crate::frontends::json_schema::values::numbers;
 use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch, quoted};
@@ -41,11 +43,12 @@ pub(super) enum Macro {
     Bytes,
     AnyToken,
     Decimals,
+    Format,
     Members,
 }
 
 impl Macro {
-    const ALL: [(&'static str, Macro); 11] = [
+    const ALL: [(&'static str, Macro); 12] = [
         ("Regex", Macro::Regex),
         ("Substring", Macro::Substring),
         ("TagDispatch", Macro::TagDispatch),
@@ -56,6 +59,7 @@ impl Macro {
         ("Bytes", Macro::Bytes),
         ("AnyToken", Macro::AnyToken),
         ("Decimals", Macro::Decimals),
+        ("Format", Macro::Format),
         ("Members", Macro::Members),
     ];
 
@@ -69,7 +73,15 @@ impl Macro {
 
     /// Whether no rule may have the name.
     pub(super) fn is_reserved(self) -> bool {
-        !matches!(self, Macro::FreeText | Macro::Bytes | Macro::AnyToken | Macro::Decimals | Macro::Members)
+        !matches!(
+            self,
+            Macro::FreeText
+                | Macro::Bytes
+                | Macro::AnyToken
+                | Macro::Decimals
+                | Macro::Format
+                | Macro::Members
+        )
     }
 
     /// Whether it may stand in a lookahead.
@@ -135,6 +147,7 @@ pub(super) fn call(parser: &mut Parser<'_>, called: Macro, at: usize) -> Result<
         Macro::Bytes => call.bytes(),
         Macro::AnyToken => call.any_token(),
         Macro::Decimals => call.decimals(),
+        Macro::Format => call.format(),
         Macro::Members => call.members(),
     }
 }
@@ -411,6 +424,25 @@ impl<'s> Call<'_, 's> {
         let automaton =
             numbers::decimals(&text, points, self.parser.budget).map_err(|error| error.at(place))?;
         Ok(self.parser.builder.automaton(automaton))
+    }
+
+    fn format(&mut self) -> Result<ExprId> {
+        let mut names = self.texts("the name of a format")?;
+        let (Some(name), true) = (names.pop(), names.is_empty()) else {
+            return self.refuse(self.at, "`Format` takes exactly one name");
+        };
+        let Parser { builder, budget, source, .. } = &mut *self.parser;
+        let place = || Place::in_text(source, self.at);
+        match formats::language(&name, builder, budget) {
+            Some(language) => language.map_err(|error| error.at(place())),
+            None => {
+                let error = Error::syntax(source, self.at, format!("there is no format named {name:?}"));
+                Err(match suggest::nearest(&name, formats::names()) {
+                    Some(near) => error.with_help(format!("did you mean {near:?}?")),
+                    None => error,
+                })
+            }
+        }
     }
 
     fn token_tag_dispatch(&mut self) -> Result<ExprId> {

@@ -242,6 +242,7 @@ fn every_construct_prints_in_its_own_form() {
         "root ::= Members((\"a\\\"\", true, b, (\":1\", 0, 1)), (\"\", false), (false, b), order=\"any\", separator=\", \", \
          others=((b, \":\", (\"\", 1)), (false, b),), counters=((1,), (0, 4),), implies=((0, 1), (2, 1),), unique=true)\nb ::= \"c\"",
         "root ::= Bytes(\"\\u00ff\\u0000a\")",
+        "root ::= Format(\"date-time\") JsonText(Format(\"uuid\"))",
         "root ::= Substring(\"a\", \"b\") FreeText(\"x\", before=\"y\") FreeText()",
         "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=false, excludes=(\"x\", \"y\"))\nb ::= Token(1, 2)",
         "root ::= TokenTagDispatch((1, b), loop_after_dispatch=true, excludes=())\nb ::= ExcludeToken(3) AnyToken()",

@@ -6,9 +6,9 @@
 //! it, the language is narrower: fewer texts can be written, but none that is wrong. The [`Format::narrower`] line of a
 //! format says what is left out; without such a line the language is exact.
 //!
-//! A format costs what it takes to intern its expression, some microseconds. Nothing is cached: the builder interns, so
-//! a format that a schema uses twice is one expression. Conjunctions, which are determinised ahead of time, are used by
-//! the two formats for mail only.
+//! Most formats are small automata. Each of those is made when somebody first asks for it and kept for the process
+//! ([`Form::Automaton`]), so that a schema with a date costs the interning of one expression, and no pass has to look into
+//! it. The others count something, or are large; they stay expressions, which the engine reads as they are.
 //!
 //! A new format is a function from `Texts` to an expression and a line in [`REGISTRY`]. A name that is not listed is
 //! an annotation, and what becomes of it is for the caller to say.
@@ -29,9 +29,12 @@ mod uuid;
 #[cfg(test)]
 mod tests;
 
+use std::sync::{Arc, OnceLock};
+
 use crate::error::Result;
-use crate::ir::{Builder, ExprId};
-use crate::limits::Budget;
+use crate::ir::{Automaton, Builder, ExprId};
+use crate::limits::{Budget, Limits};
+use crate::regular::determinize;
 use texts::Texts;
 
 /// A format: its name, and what it stands for here.
@@ -46,13 +49,50 @@ pub struct Format {
     /// The length of the longest text in code points; `None` where there is no longest. A `maxLength` of as much or more
     /// says nothing, and to count it would multiply the language by it.
     pub longest: Option<u32>,
+    /// How its language is given to grammars.
+    form: Form,
     build: fn(&mut Texts<'_>) -> Result<ExprId>,
+}
+
+/// How the language of a format is given to grammars.
+#[derive(Debug)]
+enum Form {
+    /// As an expression.
+    Expression,
+    /// As an automaton, which is kept once it was asked for.
+    Automaton(OnceLock<Automaton>),
+}
+
+impl Format {
+    /// The language of its texts.
+    fn language(&self, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
+        match &self.form {
+            Form::Expression => (self.build)(&mut Texts::new(builder, budget)),
+            Form::Automaton(kept) => {
+                let automaton = match kept.get() {
+                    Some(automaton) => automaton,
+                    None => {
+                        let made = self.automaton()?;
+                        kept.get_or_init(|| made)
+                    }
+                };
+                Ok(builder.automaton(automaton.clone()))
+            }
+        }
+    }
+
+    /// The automaton of its texts. It is the same for everybody, so no caller's limits go into it.
+    fn automaton(&self) -> Result<Automaton> {
+        let (mut builder, budget) = (Builder::new(&Limits::default()), Budget::default());
+        let root = (self.build)(&mut Texts::new(&mut builder, &budget))?;
+        let dfa = Arc::new(determinize(&builder, root, &budget)?);
+        Ok(Automaton { source: format!("Format(\"{}\")", self.name).into(), dfa })
+    }
 }
 
 /// The language of the texts of the format `name`, or `None` where no format has that name.
 pub fn language(name: &str, builder: &mut Builder, budget: &Budget) -> Option<Result<ExprId>> {
-    let format = find(name)?;
-    Some((format.build)(&mut Texts::new(builder, budget)))
+    Some(find(name)?.language(builder, budget))
 }
 
 /// The format `name`, or `None` where no format has that name.
@@ -66,7 +106,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// All formats, in the order of the documentation.
-pub static REGISTRY: &[Format] = &[
+pub static REGISTRY: [Format; 19] = [
     Format {
         name: "date-time",
         about: "a date, `T`, and a time with its offset (RFC 3339), on days that the calendar has",
@@ -74,6 +114,7 @@ pub static REGISTRY: &[Format] = &[
             "a leap second stands at the end of June or December in UTC, with an offset of whole hours",
         ),
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: date_time::date_time,
     },
     Format {
@@ -81,6 +122,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a day that the Gregorian calendar has, as `2024-02-29` (RFC 3339)",
         narrower: None,
         longest: Some(10),
+        form: Form::Automaton(OnceLock::new()),
         build: date_time::date,
     },
     Format {
@@ -88,6 +130,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a time of day with its offset, as `23:59:59.5+01:00` (RFC 3339)",
         narrower: Some("a leap second, 23:59:60 in UTC, has an offset of whole hours"),
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: date_time::time,
     },
     Format {
@@ -95,6 +138,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a duration, as `P1Y2M3DT4H5M6S` or `P2W` (RFC 3339, appendix A)",
         narrower: Some("letters are capitals, as in ISO 8601"),
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: duration::duration,
     },
     Format {
@@ -105,6 +149,7 @@ pub static REGISTRY: &[Format] = &[
              `hostname`; an address literal is IPv4 without leading zeros, or IPv6",
         ),
         longest: Some(253),
+        form: Form::Expression,
         build: email::email,
     },
     Format {
@@ -115,6 +160,7 @@ pub static REGISTRY: &[Format] = &[
              has at most 32, 21 or 16 characters, as they take up to 2, 3 or 4 bytes",
         ),
         longest: Some(253),
+        form: Form::Expression,
         build: email::idn_email,
     },
     Format {
@@ -126,6 +172,7 @@ pub static REGISTRY: &[Format] = &[
              begins with at most 31 digits",
         ),
         longest: Some(252),
+        form: Form::Expression,
         build: hostname::hostname,
     },
     Format {
@@ -137,6 +184,7 @@ pub static REGISTRY: &[Format] = &[
              at most 14 letters, 10 in the last three; no joiners or other characters that depend on their context",
         ),
         longest: Some(252),
+        form: Form::Expression,
         build: idn_hostname::idn_hostname,
     },
     Format {
@@ -144,6 +192,7 @@ pub static REGISTRY: &[Format] = &[
         about: "an IPv4 address as four decimal numbers (RFC 2673)",
         narrower: None,
         longest: Some(15),
+        form: Form::Automaton(OnceLock::new()),
         build: ip::ipv4,
     },
     Format {
@@ -151,6 +200,7 @@ pub static REGISTRY: &[Format] = &[
         about: "an IPv6 address (RFC 4291) without a zone; the end may be written as IPv4",
         narrower: None,
         longest: Some(45),
+        form: Form::Automaton(OnceLock::new()),
         build: ip::ipv6,
     },
     Format {
@@ -158,6 +208,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a URI with its scheme (RFC 3986)",
         narrower: None,
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: uri::uri,
     },
     Format {
@@ -165,6 +216,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a URI or a relative reference (RFC 3986)",
         narrower: None,
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: uri::uri_reference,
     },
     Format {
@@ -172,6 +224,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a URI with its scheme and characters of any language (RFC 3987)",
         narrower: None,
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: uri::iri,
     },
     Format {
@@ -179,6 +232,7 @@ pub static REGISTRY: &[Format] = &[
         about: "an IRI or a relative reference (RFC 3987)",
         narrower: None,
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: uri::iri_reference,
     },
     Format {
@@ -186,6 +240,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a URI template of any level (RFC 6570)",
         narrower: Some("no operators that are reserved for later (`=`, `,`, `!`, `@`, `|`)"),
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: uri_template::uri_template,
     },
     Format {
@@ -193,6 +248,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a UUID as 32 hexadecimal digits in five groups (RFC 4122)",
         narrower: None,
         longest: Some(36),
+        form: Form::Automaton(OnceLock::new()),
         build: uuid::uuid,
     },
     Format {
@@ -200,6 +256,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a JSON Pointer as a plain string (RFC 6901)",
         narrower: None,
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: json_pointer::json_pointer,
     },
     Format {
@@ -207,6 +264,7 @@ pub static REGISTRY: &[Format] = &[
         about: "a JSON Pointer that first goes up some levels",
         narrower: Some("no `+n` or `-n` that moves along an array, which not all drafts have"),
         longest: None,
+        form: Form::Automaton(OnceLock::new()),
         build: json_pointer::relative_json_pointer,
     },
     Format {
@@ -218,6 +276,7 @@ pub static REGISTRY: &[Format] = &[
              categories; ranges in classes and of quantifiers only where their order is plain to see",
         ),
         longest: None,
+        form: Form::Expression,
         build: regex::regex,
     },
 ];

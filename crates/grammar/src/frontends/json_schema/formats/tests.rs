@@ -57,7 +57,7 @@ fn automata_are_of_modest_size() {
 
 #[test]
 fn the_longest_text_is_as_long_as_it_says() {
-    for format in REGISTRY {
+    for format in &REGISTRY {
         assert_eq!(longest(&automaton(format.name)), format.longest, "{}", format.name);
     }
 }
