@@ -5,7 +5,7 @@
 
 Each test is an instance and whether it is valid. It is written with ``json.dumps`` and decided by the grammar of its
 schema, with ``strict_mode=False``. Formats are annotations in the required tests, as the drafts say, and assertions in
-``optional/format``. The documents of ``remotes`` are the registry.
+``optional/format``. The documents of ``remotes`` and the meta-schemas are the registry.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from jsonschema_specifications import REGISTRY as SPECIFICATIONS
 
 from tests.json_schema import ratchet
 from tests.json_schema.decide import Decider, Refusal, decider
@@ -54,7 +56,8 @@ def remotes() -> dict[str, str]:
     """Return the documents that the suite expects to find on a server."""
     folder = SUITE / "remotes"
     paths = sorted(folder.rglob("*.json"))
-    return {REMOTE + path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    served = {REMOTE + path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    return served | {uri: json.dumps(SPECIFICATIONS.contents(uri)) for uri in SPECIFICATIONS}
 
 
 def run_file(name: str, registry: dict[str, str]) -> Result:
@@ -71,13 +74,19 @@ def run_file(name: str, registry: dict[str, str]) -> Result:
     return result
 
 
+def refers_elsewhere(schema: object) -> bool:
+    """Whether a schema names a document that the suite serves, or a meta-schema."""
+    text = json.dumps(schema)
+    return REMOTE in text or '"$ref": "http' in text
+
+
 def run_group(name: str, group: dict, registry: dict[str, str], result: Result) -> None:
     schema = with_draft(group["schema"], name.partition("/")[0])
     known = decider(
         schema,
         strict_mode=False,
         formats="assert" if "/optional/format" in name else "annotate",
-        registry=registry if REMOTE in json.dumps(group["schema"]) else None,
+        registry=registry if refers_elsewhere(group["schema"]) else None,
     )
     if isinstance(known, Refusal):
         result.counts["refused"] += len(group["tests"])
