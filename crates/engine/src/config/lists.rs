@@ -217,6 +217,7 @@ impl Generation {
 
     /// The stacks under a key of others that has been read: they go on knowing what it was.
     pub(super) fn finish_key(&self, rest: SetId, text: &str) -> SetId {
+        self.doubtful().note_key(text);
         let mut all = SetId::DEAD;
         for &(symbol, below) in self.sets().items(rest) {
             let SymbolKind::Frame(node, number) = symbol.kind() else { continue };

@@ -24,7 +24,7 @@ mod walk;
 mod walker;
 
 pub(crate) use compute::KeptMask;
-pub(crate) use doubtful::Doubtful;
+pub(crate) use doubtful::{Doubtful, KnownSuspects};
 pub(crate) use fan::Fan;
 pub(crate) use shared::{SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;

@@ -89,15 +89,6 @@ impl Arena {
         id == TerminalId::EMPTY || self.finished_text(id).is_some()
     }
 
-    /// Whether the terminal leads to a key whose opening quote is still to come.
-    pub(crate) fn opens_key(&self, id: TerminalId) -> bool {
-        let mut at = id;
-        while let &Term::Concat(_, tail) = self.term(at) {
-            at = tail;
-        }
-        at != id && matches!(self.term(at), Term::Key(_))
-    }
-
     /// The term that reads the same without an exclusion, if `id` is a key that may still be an excluded one.
     pub(crate) fn plain(&self, id: TerminalId) -> Option<TerminalId> {
         match self.term(id) {
