@@ -112,13 +112,17 @@ impl TerminalTable {
         trie: &Arc<Trie>,
         root: NodeIndex,
     ) -> Option<Self> {
-        let trie = self.exit_trie(trie);
-        let lost = lost_nodes(arena, trie, root, key, plain);
-        if lost.is_empty() {
+        let lost_of = |trie: &Trie, lost: &[NodeIndex]| -> Vec<u32> {
+            lost.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect()
+        };
+        // The tokens of a slice are not in the trie of its exits, and may be lost where their number is bounded.
+        let all_lost = lost_nodes(arena, trie, root, key, plain);
+        if all_lost.is_empty() {
             return None;
         }
-        let tokens: Vec<u32> =
-            lost.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect();
+        let tokens = lost_of(trie, &all_lost);
+        let trie = self.exit_trie(trie);
+        let lost = if self.slice.is_some() { lost_nodes(arena, trie, root, key, plain) } else { all_lost };
         let is_lost = |end: NodeIndex| {
             let before = lost.partition_point(|&node| node <= end);
             before > 0 && end < trie.end(lost[before - 1])
