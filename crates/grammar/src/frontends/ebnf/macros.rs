@@ -433,16 +433,14 @@ impl<'s> Call<'_, 's> {
         };
         let Parser { builder, budget, source, .. } = &mut *self.parser;
         let place = || Place::in_text(source, self.at);
-        match formats::language(&name, builder, budget) {
-            Some(language) => language.map_err(|error| error.at(place())),
-            None => {
-                let error = Error::syntax(source, self.at, format!("there is no format named {name:?}"));
-                Err(match suggest::nearest(&name, formats::names()) {
-                    Some(near) => error.with_help(format!("did you mean {near:?}?")),
-                    None => error,
-                })
-            }
+        if let Some(language) = formats::language(&name, builder, budget) {
+            return language.map_err(|error| error.at(place()));
         }
+        let error = Error::syntax(source, self.at, format!("there is no format named {name:?}"));
+        Err(match suggest::nearest(&name, formats::names()) {
+            Some(near) => error.with_help(format!("did you mean {near:?}?")),
+            None => error,
+        })
     }
 
     fn token_tag_dispatch(&mut self) -> Result<ExprId> {

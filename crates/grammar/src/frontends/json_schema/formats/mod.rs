@@ -69,12 +69,11 @@ impl Format {
         match &self.form {
             Form::Expression => (self.build)(&mut Texts::new(builder, budget)),
             Form::Automaton(kept) => {
-                let automaton = match kept.get() {
-                    Some(automaton) => automaton,
-                    None => {
-                        let made = self.automaton()?;
-                        kept.get_or_init(|| made)
-                    }
+                let automaton = if let Some(automaton) = kept.get() {
+                    automaton
+                } else {
+                    let made = self.automaton()?;
+                    kept.get_or_init(|| made)
                 };
                 Ok(builder.automaton(automaton.clone()))
             }
