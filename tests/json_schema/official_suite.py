@@ -56,7 +56,9 @@ def remotes() -> dict[str, str]:
     """Return the documents that the suite expects to find on a server."""
     folder = SUITE / "remotes"
     paths = sorted(folder.rglob("*.json"))
-    served = {REMOTE + path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths}
+    served = {
+        REMOTE + path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in paths
+    }
     return served | {uri: json.dumps(SPECIFICATIONS.contents(uri)) for uri in SPECIFICATIONS}
 
 

@@ -106,6 +106,9 @@ pub(crate) struct Slices {
     known: Mutex<Vec<(SliceKey, Option<Arc<Slice>>)>>,
 }
 
+/// A slice that was never asked for.
+struct NobodyAsked;
+
 /// Some kinds, and the most characters that a token may have.
 type SliceKey = (Kinds, u8);
 
@@ -144,11 +147,11 @@ impl Slices {
         table: &TokenTable,
         sorted: &[u32],
     ) -> Option<Arc<Slice>> {
-        if let Some(known) = self.find((kinds, most)) {
+        if let Ok(known) = self.find((kinds, most)) {
             return known;
         }
         if most == TO_SHORTEN
-            && let Some(Some(all)) = self.find((kinds, ANY_LENGTH))
+            && let Ok(Some(all)) = self.find((kinds, ANY_LENGTH))
         {
             return Some(all);
         }
@@ -166,12 +169,13 @@ impl Slices {
         slice
     }
 
-    fn find(&self, key: SliceKey) -> Option<Option<Arc<Slice>>> {
+    /// The slice of a key, or that it is not worth one, if anybody has asked before.
+    fn find(&self, key: SliceKey) -> Result<Option<Arc<Slice>>, NobodyAsked> {
         let mut known = self.known.lock();
-        let at = known.iter().position(|(other, _)| *other == key)?;
+        let at = known.iter().position(|(other, _)| *other == key).ok_or(NobodyAsked)?;
         let entry = known.remove(at);
         known.push(entry.clone());
-        Some(entry.1)
+        Ok(entry.1)
     }
 
     /// The tokens of a slice that have at most `most` characters; the long ones are in neither part.
