@@ -9,8 +9,9 @@
 
 use std::sync::Arc;
 
+use super::plain::is_wide;
 use super::shared::TableKey;
-use super::table::TerminalTable;
+use super::table::{Bounded, TerminalTable};
 use super::tokens::{Mask, few, many};
 use super::walker::{Pending, Walker};
 use crate::config::{MaskSlot, SetId, SymbolKind, Top};
@@ -142,6 +143,9 @@ impl Generation {
             if let Some(plain) = self.terminals().plain(state) {
                 return self.key_table(self.tokens().index().trie(), Trie::ROOT, state, plain);
             }
+            if let Some(table) = self.bounded_table(self.tokens().index().trie(), Trie::ROOT, state) {
+                return table;
+            }
             let build = || TerminalTable::build(self.terminals(), state, self.tokens());
             let table = if self.terminals().is_cheap(state) {
                 Arc::new(build())
@@ -172,6 +176,31 @@ impl Generation {
         }
     }
 
+    /// The table of a state with bounds that most tokens do not reach, made from that of the state without them.
+    fn bounded_table(
+        &self,
+        trie: &Arc<Trie>,
+        node: NodeIndex,
+        state: TerminalId,
+    ) -> Option<Arc<TerminalTable>> {
+        let relaxed = self.terminals().relax(state);
+        let is_of_use = relaxed != state
+            && self.terminals().relax(relaxed) == relaxed
+            && is_wide(self.terminals(), relaxed);
+        if !is_of_use {
+            return None;
+        }
+        let all = self.table_for(trie, node, relaxed);
+        match all.within_bounds(self.terminals(), state, relaxed, trie, node) {
+            Bounded::Same => Some(Arc::clone(all)),
+            Bounded::Fewer(table) => {
+                self.note_table(table.memory_bytes());
+                Some(Arc::new(table))
+            }
+            Bounded::Unknown => None,
+        }
+    }
+
     /// The table of a state for the tokens under a node.
     pub(super) fn table_for<'g>(
         &'g self,
@@ -192,6 +221,9 @@ impl Generation {
         self.subtree_tables().get_or_make((trie.number(), node, state), || {
             if let Some(plain) = self.terminals().plain(state) {
                 return self.key_table(trie, node, state, plain);
+            }
+            if let Some(table) = self.bounded_table(trie, node, state) {
+                return table;
             }
             let build = || TerminalTable::build_under(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };

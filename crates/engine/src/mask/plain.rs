@@ -67,7 +67,7 @@ fn endless_kinds(arena: &Arena, state: TerminalId) -> Kinds {
 }
 
 /// Whether many bytes may follow. After a backslash few may, and no text goes on without end there.
-fn is_wide(arena: &Arena, state: TerminalId) -> bool {
+pub(super) fn is_wide(arena: &Arena, state: TerminalId) -> bool {
     let bytes: usize = arena.row(state).iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum();
     bytes >= MIN_BYTES
 }

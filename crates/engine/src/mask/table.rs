@@ -9,6 +9,9 @@
 //!
 //! The table of a key from which some texts are excluded is that of the plain string with a few subtrees taken out:
 //! those that close the string at an excluded text. Only the paths along the excluded texts are walked for it.
+//!
+//! In the same way the table of a state with bounds is that of the relaxed state, which has none, without the long tokens
+//! that would go beyond a bound. Only the paths to long tokens are walked for it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -112,24 +115,57 @@ impl TerminalTable {
         trie: &Arc<Trie>,
         root: NodeIndex,
     ) -> Option<Self> {
-        let lost_of = |trie: &Trie, lost: &[NodeIndex]| -> Vec<u32> {
-            lost.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect()
-        };
+        let lost_in = |trie: &Trie| lost_nodes(arena, trie, root, (key, plain), |_, _, _| false).nodes;
         // The tokens of a slice are not in the trie of its exits, and may be lost where their number is bounded.
-        let all_lost = lost_nodes(arena, trie, root, key, plain);
-        if all_lost.is_empty() {
+        let lost = lost_in(trie);
+        if lost.is_empty() {
             return None;
         }
-        let tokens = lost_of(trie, &all_lost);
-        let trie = self.exit_trie(trie);
-        let lost = if self.slice.is_some() { lost_nodes(arena, trie, root, key, plain) } else { all_lost };
+        let tokens = tokens_under(trie, &lost);
+        let exits = self.exit_trie(trie);
+        let lost = if self.slice.is_some() { lost_in(exits) } else { lost };
+        Some(self.without(exits, root, &lost, &tokens))
+    }
+
+    /// The table of `state`, where this is that of `relaxed`, for the same trie and root.
+    pub(crate) fn within_bounds(
+        &self,
+        arena: &Arena,
+        state: TerminalId,
+        relaxed: TerminalId,
+        trie: &Arc<Trie>,
+        root: NodeIndex,
+    ) -> Bounded {
+        let lost_in = |trie: &Trie| {
+            let heights = trie.heights();
+            lost_nodes(arena, trie, root, (state, relaxed), |node, state, relaxed| {
+                arena.agree_within(state, relaxed, u32::from(heights[node as usize]))
+            })
+        };
+        let lost = lost_in(trie);
+        if lost.nodes.is_empty() {
+            return Bounded::Same;
+        }
+        let tokens = tokens_under(trie, &lost.nodes);
+        let Some(slice) = &self.slice else {
+            return Bounded::Fewer(self.without(trie, root, &lost.nodes, &tokens));
+        };
+        // Where tokens of a slice leave the terminal is not known, because none of them did.
+        if lost.may_end && tokens.iter().any(|&token| slice.contains(token)) {
+            return Bounded::Unknown;
+        }
+        Bounded::Fewer(self.without(&slice.rest, root, &lost_in(&slice.rest).nodes, &tokens))
+    }
+
+    /// The table without `tokens`, and without the ends under the nodes `lost` of the trie of the exits.
+    fn without(&self, trie: &Trie, root: NodeIndex, lost: &[NodeIndex], tokens: &[u32]) -> Self {
         let is_lost = |end: NodeIndex| {
             let before = lost.partition_point(|&node| node <= end);
             before > 0 && end < trie.end(lost[before - 1])
         };
         let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
         let (exits, ends) = gather(trie, root, ends, &[]);
-        Some(TerminalTable { stay: self.stay.without(&tokens), exits, ends, slice: self.slice.clone() })
+        TerminalTable { stay: self.stay.without(tokens), exits, ends, slice: self.slice.clone() }
     }
 
     /// The nodes at which the terminal may end while a token goes on.
@@ -158,6 +194,16 @@ impl TerminalTable {
     }
 }
 
+/// What bounds make of the table of a state without them.
+pub(crate) enum Bounded {
+    /// The same.
+    Same,
+    /// One with fewer tokens.
+    Fewer(TerminalTable),
+    /// It cannot be told from that table.
+    Unknown,
+}
+
 /// The exits, and the nodes at which the terminal may end where the exits do not tell.
 type Gathered = (Exits, Box<[NodeIndex]>);
 
@@ -168,29 +214,47 @@ fn gather(trie: &Trie, root: NodeIndex, ends: Vec<NodeIndex>, staying_nodes: &[N
     (by_byte(trie, root, &ends, staying_nodes), ends.into())
 }
 
-/// The nodes that `plain` reaches and `key` does not, without those below them, sorted.
+/// The nodes that one state reaches and another does not.
+struct Lost {
+    /// Without those below them, sorted.
+    nodes: Vec<NodeIndex>,
+    /// Whether the terminal may end on the way to them.
+    may_end: bool,
+}
+
+/// The nodes that the second of `states` reaches and the first does not. `agrees` may say of a node and the states there
+/// that nothing below is lost.
 fn lost_nodes(
     arena: &Arena,
     trie: &Trie,
     root: NodeIndex,
-    key: TerminalId,
-    plain: TerminalId,
-) -> Vec<NodeIndex> {
-    let mut lost = Vec::new();
-    let mut stack = vec![(root, key, plain)];
-    while let Some((node, key, plain)) = stack.pop() {
+    states: (TerminalId, TerminalId),
+    agrees: impl Fn(NodeIndex, TerminalId, TerminalId) -> bool,
+) -> Lost {
+    let mut lost = Lost { nodes: Vec::new(), may_end: false };
+    let mut stack = vec![(root, states.0, states.1)];
+    while let Some((node, state, wider)) = stack.pop() {
         for child in trie.children(node) {
             let byte = trie.byte(child);
-            let (key, plain) = (arena.next_dense(key, byte), arena.next_dense(plain, byte));
-            if key != plain && key == TerminalId::NEVER {
-                lost.push(child);
-            } else if key != plain {
-                stack.push((child, key, plain));
+            let wider = arena.next_dense(wider, byte);
+            if wider == TerminalId::NEVER {
+                continue;
+            }
+            let state = arena.step(state, byte);
+            if state == TerminalId::NEVER {
+                lost.nodes.push(child);
+            } else if state != wider && !trie.is_leaf(child) && !agrees(child, state, wider) {
+                lost.may_end |= arena.is_nullable(state);
+                stack.push((child, state, wider));
             }
         }
     }
-    lost.sort_unstable();
+    lost.nodes.sort_unstable();
     lost
+}
+
+fn tokens_under(trie: &Trie, nodes: &[NodeIndex]) -> Vec<u32> {
+    nodes.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect()
 }
 
 fn walk(

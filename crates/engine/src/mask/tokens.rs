@@ -87,8 +87,11 @@ impl Mask {
             let row = Arc::make_mut(row);
             tokens.iter().for_each(|&token| row[token as usize / 32] &= !(1 << (token % 32)));
         }
-        let lost: FxHashSet<u32> = tokens.iter().copied().collect();
-        let extra: Vec<u32> = self.extra.iter().copied().filter(|token| !lost.contains(token)).collect();
+        let mut extra = self.extra.to_vec();
+        if !extra.is_empty() {
+            let lost: FxHashSet<u32> = tokens.iter().copied().collect();
+            extra.retain(|token| !lost.contains(token));
+        }
         let in_base = base.iter().flat_map(|base| base.iter()).map(|word| word.count_ones()).sum::<u32>();
         Mask { base, count: in_base + extra.len() as u32, extra: extra.into() }
     }

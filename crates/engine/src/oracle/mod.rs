@@ -19,6 +19,7 @@
 //!    sentence: alive means viable, there are no dead ends.
 //! 2. A token matches by its bytes or, as a whole, by a token edge; the state after it is the union of both ways.
 
+mod at_most;
 mod captures;
 mod chart;
 mod json_text;

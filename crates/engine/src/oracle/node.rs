@@ -13,6 +13,7 @@ use tokenstile_grammar::passes::lists;
 use tokenstile_grammar::regular::{CharSet, Dfa, Nfa, determinize};
 use tokenstile_grammar::{Budget, Error, ErrorKind, Expr, ExprId, Grammar, Result, RuleId};
 
+use super::at_most::AtMost;
 use super::json_text::JsonText;
 use super::list::ListNode;
 
@@ -45,6 +46,8 @@ enum Node {
     Class(CharSet),
     /// A regular language; the position is the state.
     Dfa(Arc<Dfa>),
+    /// The texts of a regular language up to a length; the position is the state and the code points so far.
+    AtMost(AtMost),
     /// The spellings of a regular language in JSON; the position is its own.
     JsonText(JsonText),
     /// A token; the position is 1 at the end.
@@ -139,6 +142,7 @@ impl Nodes {
             Node::Bytes(bytes) => at as usize == bytes.len(),
             Node::Class(_) => at == CLASS_END,
             Node::Dfa(dfa) => dfa.is_accepting(at as u32),
+            Node::AtMost(texts) => texts.is_end(at),
             Node::JsonText(text) => text.is_end(at),
             Node::Seq(items) => at as usize == items.len(),
             Node::Members(list) => list.is_end(at),
@@ -155,6 +159,7 @@ impl Nodes {
             Node::Class(set) if at != CLASS_END => class_after(set, at, byte),
             Node::Members(list) => list.after_byte(at, byte),
             Node::Dfa(dfa) => dfa.next(at as u32, byte).map(At::from),
+            Node::AtMost(texts) => texts.after_byte(at, byte),
             Node::JsonText(text) => text.after_byte(at, byte),
             _ => None,
         }
@@ -282,6 +287,7 @@ fn generates_given(node: &Node, known: &[bool]) -> bool {
         Node::Bytes(_) => true,
         Node::Class(set) => !set.ranges().is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty(),
+        Node::AtMost(texts) => !texts.is_empty(),
         Node::JsonText(text) => !text.is_empty(),
         Node::Token(set) => set.negated || !set.ids.is_empty(),
         Node::Seq(items) => items.iter().all(|item| known[item.index()]),
@@ -298,6 +304,7 @@ fn nullable_given(node: &Node, known: &[bool]) -> bool {
         Node::Bytes(bytes) => bytes.is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty() && dfa.is_accepting(Dfa::START),
         Node::Members(list) => list.is_end(START),
+        Node::AtMost(texts) => !texts.is_empty() && texts.is_end(START),
         Node::JsonText(text) => text.is_nullable(),
         Node::Seq(_) | Node::Alt(_) | Node::Repeat { .. } | Node::Rule { .. } => generates_given(node, known),
     }
@@ -312,6 +319,7 @@ fn children(node: &Node) -> &[NodeId] {
         | Node::Bytes(_)
         | Node::Class(_)
         | Node::Dfa(_)
+        | Node::AtMost(_)
         | Node::JsonText(_)
         | Node::Token(_)
         | Node::Members(_) => &[],
@@ -326,7 +334,7 @@ fn child(grammar: &Grammar, expr: ExprId) -> NodeId {
     }
 }
 
-/// Which expressions a node may call, as against those that only stand in a conjunction, a complement or a JSON text and
+/// Which expressions a node may call, as against those that only stand in a conjunction, a complement, a bound or a JSON text and
 /// are part of its automaton.
 fn callable(grammar: &Grammar) -> Vec<bool> {
     let mut callable = vec![false; grammar.exprs().len()];
@@ -359,6 +367,7 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
         Expr::Automaton(automaton) => Node::Dfa(Arc::clone(&automaton.dfa)),
         Expr::JsonText(text) => Node::JsonText(JsonText::new(grammar, *text, budget)?),
+        &Expr::AtMost { body, most } => Node::AtMost(AtMost::new(grammar, body, most, budget)?),
         Expr::Token(set) => Node::Token(set.clone()),
         // Mentions of a rule go to the rule's own node, lists are made elsewhere, and the tags were lowered: nobody
         // calls these.

@@ -7,10 +7,12 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use tokenstile_grammar::regular::Dfa;
 
+use super::bounded::Distance;
 use super::exclusion::{Exclusion, Run};
 use super::fingerprint::automaton_fingerprint;
 use super::json_text::Escape;
 use super::key::{Key, TextByte};
+use super::saturate::Ahead;
 use crate::interner::Interner;
 use crate::mask::TerminalTable;
 
@@ -64,6 +66,11 @@ pub(super) enum Term {
         inner: TerminalId,
         escape: Escape,
     },
+    /// The texts of another term with at most so many code points.
+    Bounded {
+        inner: TerminalId,
+        left: u32,
+    },
     /// A key of an object, after its opening quote.
     Key(Box<Key>),
     /// The end of a key with this text.
@@ -82,7 +89,9 @@ pub(super) struct Entry {
     pub(super) counts: bool,
     pub(super) row: OnceLock<Row>,
     pub(super) dense: OnceLock<Box<[TerminalId; 256]>>,
-    pub(super) saturated: OnceLock<TerminalId>,
+    /// By how far one looks ahead.
+    pub(super) saturated: [OnceLock<TerminalId>; Ahead::COUNT],
+    pub(super) distance: OnceLock<Distance>,
     pub(super) fingerprint: OnceLock<u128>,
     pub(super) table: OnceLock<Arc<TerminalTable>>,
 }
@@ -96,6 +105,8 @@ pub(super) struct Literal {
 /// An automaton that was built ahead of time.
 pub(super) struct Automaton {
     pub(super) dfa: Arc<Dfa>,
+    /// How many code points each of its states is away from an end.
+    pub(super) distances: OnceLock<Box<[u32]>>,
 }
 
 /// The terms of one generation of a compiled grammar.
@@ -236,7 +247,8 @@ impl Arena {
                 counts,
                 row: OnceLock::new(),
                 dense: OnceLock::new(),
-                saturated: OnceLock::new(),
+                saturated: Default::default(),
+                distance: OnceLock::new(),
                 fingerprint: OnceLock::new(),
                 table: OnceLock::new(),
             },
@@ -270,6 +282,7 @@ impl Arena {
             Term::Dfa { dfa, state } => (self.automata.get(*dfa).dfa.is_accepting(*state), false),
             Term::JsonText { inner, pending } => (*pending == 0 && nullable(inner), counts(inner)),
             Term::JsonEscape { inner, .. } => (false, counts(inner)),
+            Term::Bounded { inner, .. } => (nullable(inner), true),
             Term::Key(_) => (false, true),
             Term::KeyRead(_) => (true, true),
         }
@@ -289,7 +302,7 @@ impl Arena {
     }
 
     pub(super) fn intern_automaton(&self, dfa: &Arc<Dfa>) -> u32 {
-        let make = || Automaton { dfa: Arc::clone(dfa) };
+        let make = || Automaton { dfa: Arc::clone(dfa), distances: OnceLock::new() };
         self.automata.intern(&automaton_fingerprint(dfa), |known| known.dfa == *dfa, make).0
     }
 
@@ -365,6 +378,7 @@ impl Arena {
             self.merge_dispatches(&mut flat);
             self.merge_json_texts(&mut flat);
             self.merge_repeats(&mut flat);
+            self.merge_bounded(&mut flat);
             self.drop_suffixes(&mut flat);
             if depth > 0 {
                 self.factor_heads(&mut flat, depth);

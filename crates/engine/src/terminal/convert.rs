@@ -47,6 +47,7 @@ impl Arena {
             }
             Expr::Automaton(automaton) => self.automaton(&automaton.dfa),
             Expr::JsonText(text) => self.json_text(child(*text), 0),
+            Expr::AtMost { body, most } => self.bounded(child(*body), *most),
             // The passes leave none of the others in a terminal; the empty language is the safe reading.
             _ => TerminalId::NEVER,
         }

@@ -36,7 +36,7 @@ impl Arena {
     }
 
     /// Whether every string of a state is one code point.
-    fn is_one_character(&self, id: TerminalId) -> bool {
+    pub(super) fn is_one_character(&self, id: TerminalId) -> bool {
         !self.is_nullable(id)
             && self.row(id).iter().all(|&(low, high, next)| match (low, high) {
                 (_, ..=0x7F) => next == TerminalId::EMPTY,

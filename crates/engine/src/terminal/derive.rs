@@ -66,6 +66,11 @@ impl Arena {
                         .iter()
                         .for_each(|piece| add(piece.0, piece.1, piece.2));
                 }
+                &Term::Bounded { inner, left } => {
+                    self.bounded_pieces(inner, left, only)
+                        .iter()
+                        .for_each(|piece| add(piece.0, piece.1, piece.2));
+                }
                 Term::Key(key) => match only {
                     Some(byte) => add(byte, byte, self.key_next(key, byte)),
                     None => self.key_pieces(key).iter().for_each(|piece| add(piece.0, piece.1, piece.2)),

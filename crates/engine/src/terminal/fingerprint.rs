@@ -50,7 +50,9 @@ impl Arena {
             &Term::Concat(a, b) => vec![a, b],
             Term::Alt(items) => items.to_vec(),
             &Term::Repeat { body, .. } => vec![body],
-            &Term::JsonText { inner, .. } | &Term::JsonEscape { inner, .. } => vec![inner],
+            &Term::JsonText { inner, .. }
+            | &Term::JsonEscape { inner, .. }
+            | &Term::Bounded { inner, .. } => vec![inner],
             Term::Key(key) => vec![key.plain, key.inner],
             _ => Vec::new(),
         }
@@ -97,6 +99,11 @@ impl Arena {
             }
             Term::JsonText { inner, pending } => {
                 state.write(&[8, *pending]);
+                state.write_u128(self.known_fingerprint(*inner));
+            }
+            Term::Bounded { inner, left } => {
+                state.write_u8(12);
+                state.write_u32(*left);
                 state.write_u128(self.known_fingerprint(*inner));
             }
             Term::Key(key) => self.hash_key(key, &mut state),

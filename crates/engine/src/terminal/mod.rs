@@ -8,7 +8,7 @@
 //! few, and the first mask must be there within a fraction of a millisecond.
 //!
 //! Files: [`arena`], the terms; [`convert`], from expressions; [`derive`](mod@derive), the ways on; [`json_text`], the spellings of
-//! text in JSON; [`key`], keys of objects, with [`exclusion`] and [`spelling`]; [`saturate`], [`fingerprint`], [`carry`].
+//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`] and [`spelling`]; [`saturate`], [`fingerprint`], [`carry`].
 //!
 //! Invariants:
 //!
@@ -17,6 +17,7 @@
 //!    [`fingerprints`](Arena::fingerprint).
 
 mod arena;
+mod bounded;
 mod carry;
 mod convert;
 mod counted;

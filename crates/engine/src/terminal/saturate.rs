@@ -1,71 +1,117 @@
 //! Saturation: bounds that no token can reach are the same as none.
 //!
-//! A token has at most `longest_token` bytes, and each turn of a repeat takes at least one. So for the mask of a
-//! state, `e{0,9000}` is `e*`, and `e{200,}` is a repeat that cannot end. Masks and token tables are kept for
-//! saturated states, and a bounded repeat costs as much as an endless one until its bound comes near.
+//! A token has at most so many bytes, and each turn of a repeat takes at least one. So for the mask of a state, `e{0,9000}`
+//! is `e*`, and `e{200,}` is a repeat that cannot end. Masks and token tables are kept for saturated states, and a bounded
+//! repeat costs as much as an endless one until its bound comes near.
+//!
+//! Most tokens are much shorter than the longest. So there are states that agree on short tokens only: [`Arena::relax`]
+//! forgets upper bounds that a short token cannot reach, and the table of a state is that of the relaxed one without the
+//! few long tokens that do reach them. [`Arena::agree_within`] tells where it is no use to look for those.
 
 use super::arena::{Arena, Term, TerminalId};
 use super::derive::Piece;
 use super::key::Key;
 
+/// How many bytes are looked ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ahead(usize);
+
+impl Ahead {
+    /// As many as the longest token has. Then lower bounds are forgotten as well.
+    const TOKEN: Self = Ahead(0);
+    /// The others, in bytes.
+    const BYTES: [u32; 3] = [64, 32, 16];
+    /// As few as are worth it.
+    const LEAST: Self = Ahead(Self::BYTES.len());
+    /// How many there are.
+    pub(super) const COUNT: usize = Self::BYTES.len() + 1;
+
+    /// The least that is at least so many bytes, where all tokens are longer than none of them.
+    fn at_least(bytes: u32) -> Self {
+        Ahead(Self::BYTES.iter().take_while(|&&ahead| ahead >= bytes).count())
+    }
+}
+
 impl Arena {
     /// The state with the same token table as `id` whose bounds are out of the way.
     pub(crate) fn saturate(&self, id: TerminalId) -> TerminalId {
+        self.look_ahead(id, Ahead::TOKEN)
+    }
+
+    /// A state that does the same as `id` with the first few bytes to come, and takes more texts after those.
+    pub(crate) fn relax(&self, id: TerminalId) -> TerminalId {
+        self.look_ahead(id, Ahead::LEAST)
+    }
+
+    /// Whether two states are known to do the same with any so many bytes to come.
+    pub(crate) fn agree_within(&self, a: TerminalId, b: TerminalId, bytes: u32) -> bool {
+        let ahead = Ahead::at_least(bytes);
+        self.look_ahead(a, ahead) == self.look_ahead(b, ahead)
+    }
+
+    fn look_ahead(&self, id: TerminalId, ahead: Ahead) -> TerminalId {
         let entry = self.entry(id);
         if !entry.counts {
             return id;
         }
-        if let Some(&known) = entry.saturated.get() {
+        if let Some(&known) = entry.saturated[ahead.0].get() {
             return known;
         }
         let mut stack = vec![id];
         while let Some(&at) = stack.last() {
             let entry = self.entry(at);
-            if entry.saturated.get().is_some() {
+            if entry.saturated[ahead.0].get().is_some() {
                 stack.pop();
                 continue;
             }
             let waiting = stack.len();
             if entry.counts {
-                let missing = |&child: &TerminalId| self.entry(child).saturated.get().is_none();
+                let missing = |&child: &TerminalId| self.entry(child).saturated[ahead.0].get().is_none();
                 stack.extend(self.children(at).into_iter().filter(missing));
             }
             if stack.len() == waiting {
-                let result = if entry.counts { self.rebuild(&entry.term, at) } else { at };
-                let _ = entry.saturated.set(result);
+                let result = if entry.counts { self.rebuild(&entry.term, at, ahead) } else { at };
+                let _ = entry.saturated[ahead.0].set(result);
                 stack.pop();
             }
         }
-        self.saturated(id)
+        self.entry(id).saturated[ahead.0].get().copied().unwrap_or(id)
     }
 
-    fn saturated(&self, id: TerminalId) -> TerminalId {
-        self.entry(id).saturated.get().copied().unwrap_or(id)
-    }
-
-    fn rebuild(&self, term: &Term, id: TerminalId) -> TerminalId {
+    fn rebuild(&self, term: &Term, id: TerminalId, ahead: Ahead) -> TerminalId {
+        let done = |id: TerminalId| self.entry(id).saturated[ahead.0].get().copied().unwrap_or(id);
+        let reach = if ahead == Ahead::TOKEN { self.longest_token } else { Ahead::BYTES[ahead.0 - 1] };
         match term {
-            Term::Concat(a, b) => self.concat(self.saturated(*a), self.saturated(*b)),
-            Term::Alt(items) => self.alt(items.iter().map(|&item| self.saturated(item))),
+            Term::Concat(a, b) => self.concat(done(*a), done(*b)),
+            Term::Alt(items) => self.alt(items.iter().map(|&item| done(item))),
             &Term::Repeat { body, min, max } => {
-                let out_of_reach = |count: u32| count > self.longest_token;
-                let min = if out_of_reach(min) { Term::UNBOUNDED } else { min };
-                let max = if out_of_reach(max) { Term::UNBOUNDED } else { max };
-                self.repeat(self.saturated(body), min, max)
+                let min = if ahead == Ahead::TOKEN && min > reach { Term::UNBOUNDED } else { min };
+                let max = if max > reach { Term::UNBOUNDED } else { max };
+                self.repeat(done(body), min, max)
+            }
+            &Term::Bounded { inner, left } => {
+                if self.distance(inner).worst.saturating_add(reach) <= left {
+                    done(inner)
+                } else if ahead == Ahead::TOKEN {
+                    // A lower bound that is forgotten would be an end that is too far away.
+                    id
+                } else {
+                    self.bounded(done(inner), left)
+                }
             }
             Term::Dispatch(row) => {
-                let piece = |&(low, high, target): &Piece| (low, high, self.saturated(target));
+                let piece = |&(low, high, target): &Piece| (low, high, done(target));
                 self.dispatch(self.combine(&row.iter().map(piece).collect::<Vec<_>>()))
             }
-            &Term::JsonText { inner, pending } => self.json_text(self.saturated(inner), pending),
+            &Term::JsonText { inner, pending } => self.json_text(done(inner), pending),
             &Term::JsonEscape { inner, escape } => {
-                self.intern(&Term::JsonEscape { inner: self.saturated(inner), escape })
+                self.intern(&Term::JsonEscape { inner: done(inner), escape })
             }
-            Term::Key(key) => {
-                let plain = self.saturated(key.plain);
+            Term::Key(key) if ahead == Ahead::TOKEN => {
+                let plain = done(key.plain);
                 self.intern_key(Key { plain, text: None, ..(**key).clone() })
             }
-            Term::KeyRead(_) => TerminalId::EMPTY,
+            Term::KeyRead(_) if ahead == Ahead::TOKEN => TerminalId::EMPTY,
             _ => id,
         }
     }

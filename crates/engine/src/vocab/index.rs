@@ -25,6 +25,7 @@ impl TokenIndex {
         sorted.retain(|token| !bytes(token).is_empty());
         sorted.sort_by(|a, b| bytes(a).cmp(bytes(b)));
         let trie = Trie::from_sorted(sorted.iter().map(|token| (bytes(token), *token)));
+        trie.heights();
         TokenIndex {
             trie: Arc::new(trie),
             slices: Slices::new(table),

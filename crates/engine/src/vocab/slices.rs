@@ -97,12 +97,21 @@ pub(crate) struct Slice {
     pub(crate) rest: Arc<Trie>,
 }
 
+impl Slice {
+    /// Whether a token is of the kinds.
+    pub(crate) fn contains(&self, token: u32) -> bool {
+        self.mask[token as usize / 32] >> (token % 32) & 1 == 1
+    }
+}
+
 /// The slices of a vocabulary.
 pub(crate) struct Slices {
     /// The kinds of each token, by id.
     kinds: Box<[Kinds]>,
     /// How many characters each token has, by id.
     lengths: Box<[u8]>,
+    /// All tokens by the number of their characters.
+    longest_first: Box<[u32]>,
     known: Mutex<Vec<(SliceKey, Option<Arc<Slice>>)>>,
 }
 
@@ -119,12 +128,8 @@ pub(crate) const ANY_LENGTH: u8 = u8::MAX;
 const MAX_SLICES: usize = 96;
 /// A slice must hold at least one token in this many, or walking its tokens costs less than the trie of the others.
 const WORTH: usize = 2;
-/// The same for slices with a bound on the length: there are as many of those as lengths, and they share the trie.
-const WORTH_BOUNDED: usize = 16;
-/// The slice that those with a bound are made from.
-const TO_SHORTEN: u8 = ANY_LENGTH - 1;
 /// The greatest bound that a slice can have.
-pub(crate) const MAX_LENGTH: u8 = TO_SHORTEN - 1;
+pub(crate) const MAX_LENGTH: u8 = ANY_LENGTH - 1;
 
 impl Slices {
     pub(super) fn new(table: &TokenTable) -> Self {
@@ -134,8 +139,11 @@ impl Slices {
         }
         let kinds = table.iter().map(|(_, bytes)| Kinds::of(bytes, &by_byte)).collect();
         let length = |bytes: &[u8]| bytes.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count();
-        let lengths = table.iter().map(|(_, bytes)| u8::try_from(length(bytes)).unwrap_or(u8::MAX)).collect();
-        Slices { kinds, lengths, known: Mutex::default() }
+        let lengths: Box<[u8]> =
+            table.iter().map(|(_, bytes)| u8::try_from(length(bytes)).unwrap_or(u8::MAX)).collect();
+        let mut longest_first: Box<[u32]> = (0..lengths.len() as u32).collect();
+        longest_first.sort_by_key(|&token| std::cmp::Reverse(lengths[token as usize]));
+        Slices { kinds, lengths, longest_first, known: Mutex::default() }
     }
 
     /// The slice of the tokens of `kinds` with at most `most` characters, if it is worth one. `sorted` is all tokens in
@@ -150,15 +158,9 @@ impl Slices {
         if let Ok(known) = self.find((kinds, most)) {
             return known;
         }
-        if most == TO_SHORTEN
-            && let Ok(Some(all)) = self.find((kinds, ANY_LENGTH))
-        {
-            return Some(all);
-        }
         let slice = match most {
-            ANY_LENGTH => self.build(kinds, table, sorted, WORTH),
-            TO_SHORTEN => self.build(kinds, table, sorted, WORTH_BOUNDED),
-            _ => self.get(kinds, TO_SHORTEN, table, sorted).map(|all| self.shortened(&all, kinds, most)),
+            ANY_LENGTH => self.build(kinds, table, sorted),
+            _ => self.get(kinds, ANY_LENGTH, table, sorted).map(|all| self.shortened(&all, kinds, most)),
         };
         let slice = slice.map(Arc::new);
         let mut known = self.known.lock();
@@ -181,18 +183,19 @@ impl Slices {
     /// The tokens of a slice that have at most `most` characters; the long ones are in neither part.
     fn shortened(&self, all: &Slice, kinds: Kinds, most: u8) -> Slice {
         let mut mask = all.mask.to_vec();
-        for (token, (&own, &length)) in self.kinds.iter().zip(&self.lengths).enumerate() {
-            if length > most && own.within(kinds) {
-                mask[token / 32] &= !(1 << (token % 32));
+        let is_long = |token: &&u32| self.lengths[**token as usize] > most;
+        for &token in self.longest_first.iter().take_while(is_long) {
+            if self.kinds[token as usize].within(kinds) {
+                mask[token as usize / 32] &= !(1 << (token % 32));
             }
         }
         Slice { mask: mask.into(), rest: Arc::clone(&all.rest) }
     }
 
-    fn build(&self, kinds: Kinds, table: &TokenTable, sorted: &[u32], worth: usize) -> Option<Slice> {
+    fn build(&self, kinds: Kinds, table: &TokenTable, sorted: &[u32]) -> Option<Slice> {
         let inside = |token: u32| self.kinds[token as usize].within(kinds);
         let count = sorted.iter().filter(|&&token| inside(token)).count();
-        if count * worth < sorted.len() {
+        if count * WORTH < sorted.len() {
             return None;
         }
         let mut mask = vec![0u32; table.len().div_ceil(32)];
@@ -210,6 +213,7 @@ impl Slices {
         let slices = slices.iter().filter_map(|(_, slice)| slice.as_ref());
         size_of_val(&*self.kinds)
             + size_of_val(&*self.lengths)
+            + size_of_val(&*self.longest_first)
             + slices.map(|slice| size_of_val(&*slice.mask) + slice.rest.memory_bytes()).sum::<usize>()
     }
 }

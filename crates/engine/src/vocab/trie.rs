@@ -11,6 +11,7 @@
 //! 2. The tokens of node `n` alone are `first_token(n)..first_token(n + 1)`, those of its subtree
 //!    `first_token(n)..first_token(end(n))`. A sentinel node closes the list.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of a node in its trie.
@@ -35,6 +36,7 @@ pub(crate) struct Trie {
     tokens: Box<[u32]>,
     tables: Box<[[NodeIndex; 256]]>,
     number: u64,
+    heights: OnceLock<Box<[u8]>>,
 }
 
 impl Trie {
@@ -144,6 +146,18 @@ impl Trie {
         &self.tokens
     }
 
+    /// For each node how many bytes follow at most, no more than a byte can tell.
+    pub(crate) fn heights(&self) -> &[u8] {
+        self.heights.get_or_init(|| {
+            let mut heights = vec![0_u8; self.nodes.len()];
+            for node in (0..self.end(Self::ROOT)).rev() {
+                let above = self.children(node).map(|child| heights[child as usize].saturating_add(1)).max();
+                heights[node as usize] = above.unwrap_or(0);
+            }
+            heights.into()
+        })
+    }
+
     /// The memory that the trie takes.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.nodes) + size_of_val(&*self.tokens) + size_of_val(&*self.tables)
@@ -193,6 +207,7 @@ impl Draft {
             tokens: self.tokens.into(),
             tables: Box::new([]),
             number: next_number(),
+            heights: OnceLock::new(),
         };
         trie.add_tables();
         trie

@@ -160,7 +160,9 @@ fn needs_foreign_bytes(trees: &[Tree]) -> bool {
     trees.iter().any(|tree| match tree {
         Tree::Class(_, negated) => *negated,
         Tree::Seq(items) | Tree::Alt(items) => needs_foreign_bytes(items),
-        Tree::Repeat(body, ..) | Tree::JsonText(body) => needs_foreign_bytes(std::slice::from_ref(body)),
+        Tree::Repeat(body, ..) | Tree::JsonText(body) | Tree::AtMost(body, _) => {
+            needs_foreign_bytes(std::slice::from_ref(body))
+        }
         Tree::And(left, right) | Tree::Without(left, right) => {
             needs_foreign_bytes(std::slice::from_ref(left))
                 || needs_foreign_bytes(std::slice::from_ref(right))
@@ -206,6 +208,9 @@ fn short_texts(tree: &Tree, rules: &[Texts]) -> Texts {
         Tree::Without(left, right) => &short_texts(left, rules) - &short_texts(right, rules),
         Tree::JsonText(text) => {
             short_texts(text, rules).iter().filter_map(|text| short_spelling(text)).collect()
+        }
+        Tree::AtMost(body, most) => {
+            short_texts(body, rules).into_iter().filter(|text| text.len() <= *most as usize).collect()
         }
         Tree::Token(..) => unreachable!("tokens are no text"),
     }

@@ -49,8 +49,12 @@ const LISTED: &str = "root ::= \"{\" Members((\"name\", true, text), (\"names\",
 (\"\u{e9}\", false, root_value), separator=\", \", order=\"any\", others=((key, number, text),), unique=true) \"}\"
 key ::= [^]*\ntext ::= \": \\\"\" JsonText([^]*) \"\\\"\"\nnumber ::= \": \" [0-9]+\nroot_value ::= \": \" root";
 
+const BOUNDED: &str = "root ::= \"\\\"\" JsonText(name | address) \"\\\"\" | \"<\" AtMost([a-z]+ (\"-\" [a-z]+)*, 30) [a-z>]+
+| \"(\" AtMost(Format(\"uri\"), 70) \")\" | \"[\" [a-z-]{2,50} \"]\" | \"{\" ([^\\n]{0,25} \"\\n\"){0,30} \"}\"
+name ::= AtMost(AtMost([a-z0-9-]+, 40) (\".\" AtMost([a-z0-9-]+, 20))*, 60)\naddress ::= AtMost([^@\\\"]+, 64) \"@\" name";
+
 /// Where each walk starts, so that few steps see many kinds of places.
-const STARTS: [(&str, &[&str]); 6] = [
+const STARTS: [(&str, &[&str]); 7] = [
     (
         LISTED,
         &[
@@ -68,6 +72,34 @@ const STARTS: [(&str, &[&str]); 6] = [
     ),
     ("", &["", "{", "{\"a", "{\"a\": ", "[1", "[-1.5e", "[\"x\\", "[[true, {\"k\": \"", "[1, "]),
     (SPACED, &["", "x", "x1 ", "x =", "x = (", "x = (y + 2) ", "x = 1; "]),
+    (
+        BOUNDED,
+        &[
+            "\"",
+            "\"a",
+            "\"abc.d",
+            "\"a-b-c-d-e-f-g-h-i-j-k-l-m-n",
+            "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaa.a",
+            "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaa",
+            "\"\\u00e9x@",
+            "\"a a a a a a a a a a a a a a a a a a a a a a a a ",
+            "<",
+            "<ab",
+            "<abcdefghij-klmnop",
+            "<abcdefghij-klmnop-abcdefghijk",
+            "(http://example.org/",
+            "(http://example.org/------------------------/",
+            "(http://example.org/--------------------------------------------/",
+            "[",
+            "[ab-",
+            "[abcdefghijklmnopqrstuvwxyz",
+            "[abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqr",
+            "{",
+            "{ab cd",
+            "{ab cd efgh ijkl mnop",
+            "{\n\n\nx",
+        ],
+    ),
     (AMBIGUOUS, &["", "a", "Ab ", "(a b", "12", "(ab)cd"]),
     (COUNTED, &["[\"", "[\"abc", "[\"\u{65e5}"]),
     (

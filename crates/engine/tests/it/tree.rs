@@ -23,6 +23,7 @@ pub(crate) enum Tree {
     And(Box<Tree>, Box<Tree>),
     Without(Box<Tree>, Box<Tree>),
     JsonText(Box<Tree>),
+    AtMost(Box<Tree>, u32),
 }
 
 fn leaf() -> impl Strategy<Value = Tree> {
@@ -58,6 +59,13 @@ fn regular() -> BoxedStrategy<Tree> {
     leaf().prop_recursive(2, 6, 3, |inner| combine(inner.boxed())).boxed()
 }
 
+/// A regular language up to a length, perhaps with such a one inside.
+fn short() -> BoxedStrategy<Tree> {
+    let at_most = |(body, most): (Tree, u32)| Tree::AtMost(Box::new(body), most);
+    let inside = prop_oneof![2 => regular(), 1 => (regular(), 0_u32..5).prop_map(at_most)].boxed();
+    (prop_oneof![inside.clone(), combine(inside)], 0_u32..8).prop_map(at_most).boxed()
+}
+
 fn body(rules: usize, tokens: bool) -> BoxedStrategy<Tree> {
     let boxed = |(left, right): (Tree, Tree)| (Box::new(left), Box::new(right));
     let token = (prop::collection::vec(0_u32..24, 1..4), prop::bool::weighted(0.15));
@@ -68,6 +76,8 @@ fn body(rules: usize, tokens: bool) -> BoxedStrategy<Tree> {
         1 => (regular(), regular()).prop_map(boxed).prop_map(|(left, right)| Tree::And(left, right)),
         1 => (regular(), regular()).prop_map(boxed).prop_map(|(left, right)| Tree::Without(left, right)),
         1 => regular().prop_map(|text| Tree::JsonText(Box::new(text))),
+        1 => short(),
+        1 => short().prop_map(|text| Tree::JsonText(Box::new(text))),
         1 => (regular(), regular()).prop_map(boxed)
             .prop_map(|(left, right)| Tree::JsonText(Box::new(Tree::Without(left, right)))),
     ];
@@ -121,6 +131,10 @@ fn build_tree(builder: &mut Builder, rules: &[RuleId], tree: &Tree) -> ExprId {
         Tree::JsonText(text) => {
             let text = build_tree(builder, rules, text);
             builder.json_text(text)
+        }
+        Tree::AtMost(body, most) => {
+            let body = build_tree(builder, rules, body);
+            builder.at_most(body, *most)
         }
     }
 }

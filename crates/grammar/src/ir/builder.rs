@@ -205,6 +205,15 @@ impl Builder {
         }
     }
 
+    /// The texts of `body`, which must be regular, with at most `most` code points.
+    pub fn at_most(&mut self, body: ExprId, most: u32) -> ExprId {
+        match *self.expr(body) {
+            Expr::Never | Expr::Empty => body,
+            Expr::AtMost { body, most: less } => self.intern(Expr::AtMost { body, most: most.min(less) }),
+            _ => self.intern(Expr::AtMost { body, most }),
+        }
+    }
+
     /// A list of members; `parts` are the expressions that `layout` names. Variants and others that can match nothing
     /// are left out, and so are parts that are not used.
     pub fn members(&mut self, layout: Layout, parts: impl Into<Box<[ExprId]>>) -> ExprId {

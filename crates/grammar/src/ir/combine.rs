@@ -69,6 +69,7 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
         Expr::Not(item) => builder.not(exprs[item.index()]),
         Expr::Automaton(automaton) => builder.automaton(automaton.clone()),
         Expr::JsonText(text) => builder.json_text(exprs[text.index()]),
+        Expr::AtMost { body, most } => builder.at_most(exprs[body.index()], *most),
         Expr::Members { layout, parts } => builder.members((**layout).clone(), all(parts)),
         Expr::Rule(rule) => builder.rule(rules[rule.index()]),
         Expr::Token(set) => builder.token(set.clone()),

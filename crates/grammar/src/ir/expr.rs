@@ -60,6 +60,13 @@ pub enum Expr {
     Automaton(Automaton),
     /// The JSON spellings of the texts of this regular language: what may stand between the quotes of a JSON string.
     JsonText(ExprId),
+    /// The texts of this regular language that have at most so many code points.
+    AtMost {
+        /// The language.
+        body: ExprId,
+        /// The greatest length.
+        most: u32,
+    },
     /// A list of members with conditions between them.
     Members {
         /// The conditions.
@@ -84,7 +91,10 @@ impl Expr {
             Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) | Expr::Members { parts: items, .. } => {
                 items
             }
-            Expr::Repeat { body, .. } | Expr::Not(body) | Expr::JsonText(body) => std::slice::from_ref(body),
+            Expr::Repeat { body, .. }
+            | Expr::Not(body)
+            | Expr::JsonText(body)
+            | Expr::AtMost { body, .. } => std::slice::from_ref(body),
             _ => &[],
         }
     }

@@ -10,7 +10,7 @@
 //!    children first and needs no recursion.
 //! 2. [`Expr::Seq`] and [`Expr::Alt`] are flat, have at least two children, and hold no [`Expr::Never`];
 //!    a sequence holds no [`Expr::Empty`]. The builder sees to it.
-//! 3. [`Expr::And`] and [`Expr::Not`] have regular operands; a pass checks it.
+//! 3. [`Expr::And`], [`Expr::Not`], [`Expr::JsonText`] and [`Expr::AtMost`] have regular operands; a pass checks it.
 
 mod builder;
 mod combine;

@@ -62,7 +62,9 @@ fn children(expr: &Expr) -> (&[ExprId], Binding) {
         Expr::Not(item) => (std::slice::from_ref(item), Binding::Quantified),
         Expr::Repeat { body, .. } => (std::slice::from_ref(body), Binding::Atom),
         Expr::Members { parts, .. } => (parts, Binding::Atom),
-        Expr::JsonText(text) => (std::slice::from_ref(text), Binding::Alternatives),
+        Expr::JsonText(body) | Expr::AtMost { body, .. } => {
+            (std::slice::from_ref(body), Binding::Alternatives)
+        }
         _ => (&[], Binding::Atom),
     }
 }
@@ -319,7 +321,8 @@ fn measure(grammar: &Grammar, uses: &[u32], shares: bool) -> (Vec<bool>, u64) {
         let mut height = 0;
         for child in children {
             let at = child.index();
-            let grouped = matches!(expr, Expr::JsonText(_)) || binding(grammar.expr(*child)) < place;
+            let grouped = matches!(expr, Expr::JsonText(_) | Expr::AtMost { .. })
+                || binding(grammar.expr(*child)) < place;
             let nested = heights[at] + u32::from(grouped);
             let is_part = matches!(expr, Expr::Members { .. }) && !is_plain_part(grammar.expr(*child));
             if nested > DEEPEST || is_part {
@@ -401,6 +404,11 @@ impl Grammar {
                     out.write_str("JsonText(")?;
                     stack.push(Piece::Text(")".to_owned()));
                     stack.push(Piece::Expr(*text, Binding::Alternatives));
+                }
+                Expr::AtMost { body, most } => {
+                    out.write_str("AtMost(")?;
+                    stack.push(Piece::Text(format!(", {most})")));
+                    stack.push(Piece::Expr(*body, Binding::Alternatives));
                 }
                 leaf => out.write_str(&leaf_text(leaf, &layout.rules))?,
             }

@@ -3,9 +3,12 @@
 //! They are determinised here, ahead of time and within the limit on states, so that the engine never meets a state
 //! that cannot reach an end.
 //!
-//! The text of a JSON text mostly stays as it is. It becomes an automaton too where the engine could not read it: where a
-//! rule that is too large to be inlined stands in it, and where it holds bytes that are not UTF-8 by themselves. Such
-//! bytes may be the halves of a code point; words that are not text as a whole have no JSON spelling and are left out.
+//! The text of a JSON text and of a bounded text mostly stays as it is. It becomes an automaton too where the engine could not read it: where a
+//! rule that is too large to be inlined stands in it, where bounds nest deep, and where it holds bytes that are not UTF-8 by themselves. Such
+//! bytes may be the halves of a code point; words that are not text as a whole have no JSON spelling, nor a length, and
+//! are left out.
+//!
+//! A bounded text stays what it is: the engine counts. Counting here would multiply the automaton by the bound.
 
 use std::sync::Arc;
 
@@ -15,38 +18,63 @@ use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::regular::{self, Dfa};
 
+/// How deep bounded texts may nest; the engine recurses on it.
+const DEEPEST: u32 = 4;
+
 /// Whether there is anything for [`determinize`] to do.
 pub fn concerns(grammar: &Grammar) -> bool {
-    let unready = unready_texts(grammar);
+    let texts = Texts::new(grammar);
     grammar.exprs().any(|(_, expr)| match expr {
-        Expr::And(_) | Expr::Not(_) => true,
-        Expr::JsonText(text) => unready[text.index()],
+        Expr::And(_) | Expr::Not(_) | Expr::AtMost { .. } => true,
+        Expr::JsonText(text) => texts.is_unready(*text),
         _ => false,
     })
 }
 
-/// `grammar` without [`Expr::And`] and [`Expr::Not`], and with [`Expr::JsonText`] of regular UTF-8 alone.
+/// `grammar` without [`Expr::And`] and [`Expr::Not`], and with [`Expr::JsonText`] and [`Expr::AtMost`] of regular UTF-8
+/// alone, the latter with a text in it.
 pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
     if !concerns(&grammar) {
         return Ok(grammar);
     }
-    let unready = unready_texts(&grammar);
+    let texts = Texts::new(&grammar);
     let mut copy = Rewriter::new(&grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let name = &rule.name;
+        let ahead =
+            |id: ExprId| regular::determinize(&grammar, id, budget).map_err(|error| in_rule(&error, name));
         let body = copy.copy(rule.body, budget, &mut |builder, id, expr| match expr {
-            Expr::And(_) | Expr::Not(_) => {
-                let dfa = regular::determinize(&grammar, id, budget);
-                Ok(Some(automaton(builder, id, dfa.map_err(|error| in_rule(&error, name))?)))
-            }
-            Expr::JsonText(text) if unready[text.index()] => {
-                let dfa = regular::determinize(&grammar, *text, budget);
-                let dfa =
-                    dfa.map_err(|error| in_rule(&error, name))?.intersection(Dfa::any_text(), budget)?;
+            Expr::And(_) | Expr::Not(_) => Ok(Some(automaton(builder, id, ahead(id)?))),
+            Expr::JsonText(text) if texts.is_unready(*text) => {
+                let dfa = ahead(*text)?.intersection(Dfa::any_text(), budget)?;
                 let text = automaton(builder, id, dfa);
                 Ok(Some(builder.json_text(text)))
             }
+            Expr::AtMost { body, most } if texts.is_unready(*body) || texts.is_too_deep(*body) => {
+                let dfa = ahead(*body)?.intersection(Dfa::any_text(), budget)?;
+                let body = automaton(builder, id, dfa);
+                Ok(Some(builder.at_most(body, *most)))
+            }
             _ => Ok(None),
+        })?;
+        copy.define(id, body);
+    }
+    drop_too_long(copy.finish()?, budget)
+}
+
+/// `grammar` without bounded texts all of which are too long.
+fn drop_too_long(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    let is_too_long = |expr: &Expr| match expr {
+        Expr::AtMost { body, most } => regular::lengths(&grammar, *body).0 > *most,
+        _ => false,
+    };
+    if !grammar.exprs().any(|(_, expr)| is_too_long(expr)) {
+        return Ok(grammar);
+    }
+    let mut copy = Rewriter::new(&grammar, budget, |_| true);
+    for (id, rule) in grammar.rules() {
+        let body = copy.copy(rule.body, budget, &mut |builder, _, expr| {
+            Ok(is_too_long(expr).then(|| builder.never()))
         })?;
         copy.define(id, body);
     }
@@ -58,18 +86,39 @@ fn automaton(builder: &mut Builder, id: ExprId, dfa: Dfa) -> ExprId {
     builder.automaton(Automaton { source, dfa: Arc::new(dfa) })
 }
 
-/// Which expressions hold a rule, or bytes that are not UTF-8.
-fn unready_texts(grammar: &Grammar) -> Vec<bool> {
-    let mut unready: Vec<bool> = Vec::with_capacity(grammar.exprs().len());
-    for (_, expr) in grammar.exprs() {
-        let itself = match expr {
-            Expr::Bytes(bytes) => std::str::from_utf8(bytes).is_err(),
-            Expr::Rule(_) => true,
-            _ => false,
-        };
-        unready.push(itself || expr.children().iter().any(|child| unready[child.index()]));
+/// What is known of the texts of expressions, by expression.
+struct Texts {
+    /// Whether it holds a rule, or bytes that are not UTF-8.
+    unready: Vec<bool>,
+    /// How deep bounded texts nest in it.
+    depth: Vec<u32>,
+}
+
+impl Texts {
+    fn new(grammar: &Grammar) -> Self {
+        let count = grammar.exprs().len();
+        let mut texts = Texts { unready: Vec::with_capacity(count), depth: Vec::with_capacity(count) };
+        for (_, expr) in grammar.exprs() {
+            let itself = match expr {
+                Expr::Bytes(bytes) => std::str::from_utf8(bytes).is_err(),
+                Expr::Rule(_) => true,
+                _ => false,
+            };
+            let children = expr.children();
+            texts.unready.push(itself || children.iter().any(|child| texts.is_unready(*child)));
+            let below = children.iter().map(|child| texts.depth[child.index()]).max().unwrap_or(0);
+            texts.depth.push(below + u32::from(matches!(expr, Expr::AtMost { .. })));
+        }
+        texts
     }
-    unready
+
+    fn is_unready(&self, id: ExprId) -> bool {
+        self.unready[id.index()]
+    }
+
+    fn is_too_deep(&self, id: ExprId) -> bool {
+        self.depth[id.index()] >= DEEPEST
+    }
 }
 
 /// `error` with the name of the rule that it was found in.

@@ -244,6 +244,7 @@ impl Work<'_> {
                 Expr::Class(set) => self.terminals.class(set.clone()),
                 Expr::Automaton(automaton) => self.terminals.automaton(automaton.clone()),
                 Expr::JsonText(_) => self.terminals.json_text(children[0]),
+                Expr::AtMost { most, .. } => self.terminals.at_most(children[0], *most),
                 _ => self.terminals.empty(),
             };
             self.terminals.check()?;

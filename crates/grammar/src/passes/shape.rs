@@ -59,11 +59,14 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
     shapes
 }
 
-/// Whether `expr` is a wide loop that stands as a terminal of its own: an automaton, a repeat or a JSON text.
+/// Whether `expr` is a wide loop that stands as a terminal of its own: an automaton, a repeat, a JSON text or
+/// what is at most so long.
 pub(super) fn is_wide_terminal(grammar: &Grammar, shapes: &[Shape], expr: ExprId) -> bool {
     let shape = shapes[expr.index()];
-    let stands_alone =
-        matches!(grammar.expr(expr), Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText(_));
+    let stands_alone = matches!(
+        grammar.expr(expr),
+        Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. }
+    );
     shape.regular && shape.wide_loop && stands_alone
 }
 

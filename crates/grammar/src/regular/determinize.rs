@@ -1,8 +1,8 @@
 //! Expressions of the intermediate form as automata.
 //!
 //! Only what stands below a conjunction or a complement comes here, so counted repeats are simply unrolled, within
-//! the limit on states. A survey first finds what is not regular; the conjunctions and complements inside are then
-//! made one after the other, innermost first, and stand as ready automata in what is around them. Nothing recurses:
+//! the limit on states. A survey first finds what is not regular; the conjunctions, complements and bounds of the length
+//! inside are then made one after the other, innermost first, and stand as ready automata in what is around them. Nothing recurses:
 //! expressions may nest as deep as a chain of rules is long.
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -82,7 +82,7 @@ pub(crate) struct Survey<'s, S> {
     inside: &'static str,
     open: FxHashSet<ExprId>,
     done: FxHashSet<ExprId>,
-    /// The conjunctions and complements, innermost first.
+    /// The conjunctions, complements and bounds of length, innermost first.
     found: Vec<ExprId>,
     budget: &'s Budget,
 }
@@ -114,7 +114,7 @@ impl<'s, S: ExprSource> Survey<'s, S> {
                 Visit::Leave(id) => {
                     self.open.remove(&id);
                     self.done.insert(id);
-                    if matches!(self.source.expr(id), Expr::And(_) | Expr::Not(_)) {
+                    if matches!(self.source.expr(id), Expr::And(_) | Expr::Not(_) | Expr::AtMost { .. }) {
                         self.found.push(id);
                     }
                 }
@@ -149,7 +149,7 @@ impl<'s, S: ExprSource> Survey<'s, S> {
 
 type Ready = FxHashMap<ExprId, Dfa>;
 
-/// The automaton of a conjunction or complement whose insides are ready.
+/// The automaton of a conjunction, complement or bound whose insides are ready.
 fn combine(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Budget) -> Result<Dfa> {
     match source.expr(id) {
         Expr::Not(item) => automaton_of(source, *item, ready, budget)?.complement(budget),
@@ -165,7 +165,8 @@ fn combine(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Budget)
             // A conjunction of nothing leaves all text.
             Ok(all.unwrap_or_else(|| Dfa::any_text().clone()))
         }
-        _ => unreachable!("the survey lists conjunctions and complements only"),
+        Expr::AtMost { body, most } => automaton_of(source, *body, ready, budget)?.at_most(*most, budget),
+        _ => unreachable!("the survey lists no others"),
     }
 }
 
@@ -219,7 +220,7 @@ impl<S: ExprSource> Layout<'_, '_, S> {
             Expr::Seq(items) => self.lay_seq(items, from, to)?,
             Expr::Alt(items) => items.iter().for_each(|&item| self.place(item, from, to)),
             &Expr::Repeat { body, min, max } => self.lay_repeat(body, min, max, from, to)?,
-            Expr::And(_) | Expr::Not(_) => self.nfa.add_dfa(from, &ready[&id], to)?,
+            Expr::And(_) | Expr::Not(_) | Expr::AtMost { .. } => self.nfa.add_dfa(from, &ready[&id], to)?,
             Expr::Rule(rule) => {
                 if let Some(body) = source.rule_body(*rule) {
                     self.place(body, from, to);

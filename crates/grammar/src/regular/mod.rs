@@ -5,7 +5,8 @@
 //!
 //! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one and minimises it
 //! (`partition` is the algorithm); `utf8` and `algebra`, operations that walk states; [`Nfa`], for constructions with
-//! choice; [`determinize`], which turns an expression of the intermediate form into an automaton; `free_text` and [`substring`], two languages by name.
+//! choice; [`determinize`], which turns an expression of the intermediate form into an automaton; `free_text` and [`substring`], two languages by
+//! name; `lengths`, what can be said about the lengths of texts.
 
 mod algebra;
 mod builder;
@@ -13,6 +14,7 @@ mod charset;
 mod determinize;
 mod dfa;
 mod free_text;
+mod lengths;
 mod nfa;
 mod partition;
 mod substring;
@@ -28,6 +30,7 @@ pub(crate) use determinize::Survey;
 pub use determinize::{ExprSource, determinize};
 pub use dfa::{Dfa, StateId};
 pub use free_text::{FreeText, Overlaps, Spoiled};
+pub use lengths::lengths;
 pub use nfa::{Nfa, NfaStateId};
 pub(crate) use partition::{Transition, equivalence_classes};
 pub use substring::substring;

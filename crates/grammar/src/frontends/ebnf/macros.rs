@@ -13,9 +13,10 @@
 //! | `Format("date-time")` | the texts of a format of JSON Schema |
 //! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
 //! | `JsonText(e)` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes |
+//! | `AtMost(e, 9)` | the texts of `e` with at most so many code points |
 //!
-//! The last six are our own, for what the printer could not say otherwise. Their names are free for rules. The
-//! argument of `JsonText` is an expression and no value, so it is the parser that reads it, as a group.
+//! The last seven are our own, for what the printer could not say otherwise. Their names are free for rules. The
+//! first argument of the last two is an expression and no value, so it is the parser that reads it, as a group.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -75,5 +75,5 @@ pub(crate) fn is_free_name(name: &str) -> bool {
         && !name.as_bytes().get(..2).is_some_and(|start| start[0] == b'-' && start[1].is_ascii_digit())
         && !matches!(name, "true" | "false")
         && macros::Macro::find(name).is_none()
-        && name != parser::JSON_TEXT
+        && !parser::is_macro(name)
 }

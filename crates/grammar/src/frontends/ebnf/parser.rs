@@ -27,14 +27,37 @@ pub(super) struct Parser<'s> {
     in_lookahead: bool,
 }
 
-/// The macro whose argument is an expression.
-pub(super) const JSON_TEXT: &str = "JsonText";
+/// What opens a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opener {
+    /// A parenthesis, or nothing, for the whole body.
+    Group,
+    /// The macro for what is spelled in JSON.
+    JsonText,
+    /// The macro for texts of a bounded length.
+    AtMost,
+}
+
+impl Opener {
+    /// The macros whose first argument is an expression.
+    const MACROS: [(&'static str, Opener); 2] = [("JsonText", Opener::JsonText), ("AtMost", Opener::AtMost)];
+
+    fn find(name: &str) -> Option<Opener> {
+        Self::MACROS.iter().find(|(other, _)| *other == name).map(|&(_, found)| found)
+    }
+}
+
+/// Whether `name` is a macro that the parser reads itself.
+pub(super) fn is_macro(name: &str) -> bool {
+    Opener::find(name).is_some()
+}
 
 /// An open group, or the whole body at the bottom of the stack.
 struct Frame {
     opened_at: usize,
-    /// Whether the group is the argument of [`JSON_TEXT`].
-    is_json_text: bool,
+    opener: Opener,
+    /// The arguments of [`Opener::AtMost`], once they were read.
+    bounded: Option<(ExprId, u32)>,
     alternatives: Vec<ExprId>,
     conjuncts: Vec<ExprId>,
     items: Vec<ExprId>,
@@ -46,7 +69,8 @@ impl Frame {
     fn new(opened_at: usize) -> Self {
         Frame {
             opened_at,
-            is_json_text: false,
+            opener: Opener::Group,
+            bounded: None,
             alternatives: Vec::new(),
             conjuncts: Vec::new(),
             items: Vec::new(),
@@ -153,16 +177,16 @@ impl<'s> Parser<'s> {
                         stack.push(std::mem::replace(&mut frame, Frame::new(open)));
                     }
                 }
-                TokenKind::Name(JSON_TEXT) if !self.rules.contains_key(JSON_TEXT) => {
-                    let text = self.open_json_text()?;
+                &TokenKind::Name(name) if Opener::find(name).is_some() && !self.rules.contains_key(name) => {
+                    let text = self.open_macro(name)?;
                     self.check_depth(stack.len() + 1, text.opened_at)?;
                     stack.push(std::mem::replace(&mut frame, text));
                 }
+                TokenKind::Comma if frame.opener == Opener::AtMost => {
+                    frame.bounded = Some(self.greatest_length(&mut frame)?);
+                }
                 TokenKind::Close if !stack.is_empty() => {
-                    let mut group = self.finish_alternatives(&mut frame)?;
-                    if frame.is_json_text {
-                        group = self.builder.json_text(group);
-                    }
+                    let group = self.finish_group(&mut frame)?;
                     self.bump()?;
                     let opened_at = frame.opened_at;
                     frame = stack.pop().unwrap_or_else(|| Frame::new(opened_at));
@@ -209,17 +233,46 @@ impl<'s> Parser<'s> {
         self.budget.check_depth(depth).map_err(|error| error.at(Place::in_text(self.source, at)))
     }
 
-    /// Reads `JsonText(`.
-    fn open_json_text(&mut self) -> Result<Frame> {
+    /// Reads the name of a macro and `(`.
+    fn open_macro(&mut self, name: &str) -> Result<Frame> {
         let at = self.bump()?.at;
         if self.in_lookahead {
-            return Err(self.not_in_lookahead(&format!("`{JSON_TEXT}`"), at));
+            return Err(self.not_in_lookahead(&format!("`{name}`"), at));
         }
         if !matches!(self.peek(), TokenKind::Open) {
-            return Err(self.expected(&format!("`(` after the macro `{JSON_TEXT}`")));
+            return Err(self.expected(&format!("`(` after the macro `{name}`")));
         }
         self.bump()?;
-        Ok(Frame { is_json_text: true, ..Frame::new(at) })
+        Ok(Frame { opener: Opener::find(name).unwrap_or(Opener::Group), ..Frame::new(at) })
+    }
+
+    /// Reads the second argument of `AtMost`, up to the closing parenthesis.
+    fn greatest_length(&mut self, frame: &mut Frame) -> Result<(ExprId, u32)> {
+        let body = self.finish_alternatives(frame)?;
+        self.bump()?;
+        let at = self.at();
+        let TokenKind::Integer(most @ 0..) = *self.peek() else {
+            return Err(self.expected("the greatest length"));
+        };
+        self.bump()?;
+        let most = self.count(most, at)?;
+        if !matches!(self.peek(), TokenKind::Close) {
+            return Err(self.expected("`)`"));
+        }
+        Ok((body, most))
+    }
+
+    /// What a group is, at its closing parenthesis.
+    fn finish_group(&mut self, frame: &mut Frame) -> Result<ExprId> {
+        match (frame.opener, frame.bounded) {
+            (_, Some((body, most))) => Ok(self.builder.at_most(body, most)),
+            (Opener::AtMost, None) => Err(self.expected("`,` and the greatest length")),
+            (Opener::JsonText, None) => {
+                let text = self.finish_alternatives(frame)?;
+                Ok(self.builder.json_text(text))
+            }
+            (Opener::Group, None) => self.finish_alternatives(frame),
+        }
     }
 
     /// Puts an item and its quantifier at the end of the frame's sequence, under the `~` that wait for it.

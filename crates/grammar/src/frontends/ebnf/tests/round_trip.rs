@@ -47,6 +47,7 @@ fn assert_same(left: &Grammar, a: ExprId, right: &Grammar, b: ExprId, order: &[R
             | (Expr::And(_), Expr::And(_))
             | (Expr::Not(_), Expr::Not(_))
             | (Expr::JsonText(_), Expr::JsonText(_)) => true,
+            (Expr::AtMost { most: a, .. }, Expr::AtMost { most: b, .. }) => a == b,
             _ => a == b,
         };
         assert!(same && a.children().len() == b.children().len(), "{a:?} became {b:?} in\n{printed}");
@@ -70,6 +71,7 @@ enum Plan {
     And(Vec<Plan>),
     Not(Box<Plan>),
     JsonText(Box<Plan>),
+    AtMost(Box<Plan>, u32),
     Repeat(Box<Plan>, u32, Option<u32>),
 }
 
@@ -121,6 +123,10 @@ fn build(plan: &Plan, builder: &mut Builder, rules: &[RuleId]) -> ExprId {
             let text = build(plan, builder, rules);
             builder.json_text(text)
         }
+        Plan::AtMost(plan, most) => {
+            let body = build(plan, builder, rules);
+            builder.at_most(body, *most)
+        }
         Plan::Repeat(plan, min, max) => {
             let body = build(plan, builder, rules);
             builder.repeat(body, *min, max.map(|max| min + max))
@@ -162,6 +168,7 @@ fn plans() -> impl Strategy<Value = Plan> {
             prop::collection::vec(inner.clone(), 1..4).prop_map(Plan::And),
             inner.clone().prop_map(|plan| Plan::Not(Box::new(plan))),
             inner.clone().prop_map(|plan| Plan::JsonText(Box::new(plan))),
+            (inner.clone(), any::<u32>()).prop_map(|(plan, most)| Plan::AtMost(Box::new(plan), most)),
             (inner, 0..4_u32, prop::option::of(0..3_u32)).prop_map(|(plan, min, max)| Plan::Repeat(
                 Box::new(plan),
                 min,
@@ -191,7 +198,7 @@ fn names() -> impl Strategy<Value = String> {
         "[a-z]{1,2}",
         ".{0,3}",
         prop::sample::select(vec![
-            "root", "root_1", "Regex", "Bytes", "JsonText", "true", "..", "-1", "1", "", "part"
+            "root", "root_1", "Regex", "Bytes", "JsonText", "AtMost", "true", "..", "-1", "1", "", "part"
         ])
         .prop_map(str::to_owned),
     ]
@@ -217,7 +224,7 @@ proptest! {
     #[test]
     fn no_likely_text_panics(parts in prop::collection::vec(prop::sample::select(vec![
         "root ::= ", "\na[capture] ::= ", "\na ::=", "\"b\"", "\"", "\\", "[a-z]", "[^", "]", "(", ")", "(=", "|", "&",
-        "~", "*", "+", "?", "{2}", "{2,", "}", "a", "root", ".", "<[1]>", "<x>", "!", "Regex(", "JsonText(", "Members(", "separator=", "TagDispatch(",
+        "~", "*", "+", "?", "{2}", "{2,", "}", "a", "root", ".", "<[1]>", "<x>", "!", "Regex(", "JsonText(", "AtMost(", ", 3)", "Members(", "separator=", "TagDispatch(",
         "Token(1)", ",", "=", "true", "#", "\n", " ", "é", "-1", "Substring(\"a\")", "FreeText(\"a\", before=\"b\")",
     ]), 0..14)) {
         if let Ok(grammar) = read(&format!("root ::= \"a\"\n{}", parts.concat())) {
@@ -242,6 +249,7 @@ fn every_construct_prints_in_its_own_form() {
         "root ::= Members((\"a\\\"\", true, b, (\":1\", 0, 1)), (\"\", false), (false, b), order=\"any\", separator=\", \", \
          others=((b, \":\", (\"\", 1)), (false, b),), counters=((1,), (0, 4),), implies=((0, 1), (2, 1),), unique=true)\nb ::= \"c\"",
         "root ::= Bytes(\"\\u00ff\\u0000a\")",
+        "root ::= AtMost([^]* | AtMost(\"a\", 3){2} \"b\", 70000)",
         "root ::= Format(\"date-time\") JsonText(Format(\"uuid\"))",
         "root ::= Substring(\"a\", \"b\") FreeText(\"x\", before=\"y\") FreeText()",
         "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=false, excludes=(\"x\", \"y\"))\nb ::= Token(1, 2)",

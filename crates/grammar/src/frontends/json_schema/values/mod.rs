@@ -15,7 +15,6 @@
 pub mod arrays;
 pub mod formula;
 pub mod keys;
-mod lengths;
 pub mod numbers;
 pub mod objects;
 pub mod texts;

@@ -17,7 +17,6 @@ use crate::limits::Budget;
 use crate::regular::{self, CharSet, Dfa};
 
 use super::keys::Region;
-use super::lengths;
 
 /// The expressions of texts, and the automata of those that somebody asked about.
 #[derive(Debug)]
@@ -86,6 +85,12 @@ impl<'b> Languages<'b> {
         Ok(match self.builder.expr(expr) {
             Expr::Never => true,
             Expr::And(_) | Expr::Not(_) => self.automaton(expr)?.is_empty(),
+            &Expr::AtMost { body, most } => match self.builder.expr(body) {
+                Expr::And(_) | Expr::Not(_) => {
+                    self.automaton(body)?.distances().first().is_none_or(|&shortest| shortest > most)
+                }
+                _ => regular::lengths(&self.builder, body).0 > most,
+            },
             _ => false,
         })
     }
@@ -281,14 +286,19 @@ fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languag
         };
         return languages.builder.repeat(body, low.max(min), high);
     }
-    let (shortest, longest) = lengths::of_expr(&languages.builder, expr);
+    let (shortest, longest) = regular::lengths(&languages.builder, expr);
     let min = if shortest >= min { 0 } else { min };
     let max = max.filter(|&max| longest.is_none_or(|longest| longest > max));
     if min == 0 && max.is_none() {
         return expr;
     }
-    let bounds = languages.of_length(min, max);
-    languages.builder.and([expr, bounds])
+    let long = if min == 0 {
+        expr
+    } else {
+        let bounds = languages.of_length(min, None);
+        languages.builder.and([expr, bounds])
+    };
+    max.map_or(long, |max| languages.builder.at_most(long, max))
 }
 
 /// The alternatives of a sorted list of texts, with what they begin with in common written once.

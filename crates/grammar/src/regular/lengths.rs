@@ -1,0 +1,180 @@
+//! Lengths of texts, in code points.
+//!
+//! Most patterns say something about the length themselves, and then bounds beside them are no news. So before a bound
+//! is counted, the pattern is asked ([`lengths`]). Where it has to be counted, the number of code points from a state to
+//! the nearest end decides whether a text may go on ([`Dfa::distances`]).
+//!
+//! A code point counts with its first byte. Of automata over bytes that are no UTF-8 nothing sensible can be said, and
+//! nobody asks.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::builder::DfaBuilder;
+use super::determinize::ExprSource;
+use super::dfa::{Dfa, StateId};
+use crate::error::Result;
+use crate::ir::{Expr, ExprId};
+use crate::limits::Budget;
+
+/// A length that no text is shorter than, and one that no text is longer than if there is such. The first is that of the
+/// shortest text, unless a rule, a conjunction or a complement is in the expression.
+pub fn lengths(source: &impl ExprSource, root: ExprId) -> (u32, Option<u32>) {
+    let mut known: FxHashMap<ExprId, (u32, Option<u32>)> = FxHashMap::default();
+    let mut stack = vec![root];
+    while let Some(&id) = stack.last() {
+        let expr = source.expr(id);
+        let open = stack.len();
+        stack.extend(expr.children().iter().filter(|child| !known.contains_key(child)));
+        if stack.len() == open {
+            stack.pop();
+            known.insert(id, bounds(expr, |child| known[&child]));
+        }
+    }
+    known[&root]
+}
+
+fn bounds(expr: &Expr, known: impl Fn(ExprId) -> (u32, Option<u32>)) -> (u32, Option<u32>) {
+    let add = |(low, high): (u32, Option<u32>), (more, most): (u32, Option<u32>)| {
+        let high = high.zip(most).map(|(high, most)| high.saturating_add(most));
+        (low.saturating_add(more), high)
+    };
+    match expr {
+        Expr::Never => (u32::MAX, Some(0)),
+        Expr::Empty => (0, Some(0)),
+        Expr::Bytes(bytes) => {
+            let count = bytes.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count() as u32;
+            (count, Some(count))
+        }
+        Expr::Class(_) => (1, Some(1)),
+        Expr::Seq(items) => items.iter().map(|&item| known(item)).fold((0, Some(0)), add),
+        Expr::Alt(items) => items.iter().map(|&item| known(item)).fold((u32::MAX, Some(0)), |all, one| {
+            (all.0.min(one.0), all.1.zip(one.1).map(|(high, most)| high.max(most)))
+        }),
+        &Expr::Repeat { body, min, max } => {
+            let (low, high) = known(body);
+            let high = if high == Some(0) {
+                Some(0)
+            } else {
+                high.zip(max).map(|(high, max)| high.saturating_mul(max))
+            };
+            (low.saturating_mul(min), high)
+        }
+        Expr::And(items) => items
+            .iter()
+            .map(|&item| known(item))
+            .fold((0, None), |all, one| (all.0.max(one.0), all.1.into_iter().chain(one.1).min())),
+        &Expr::AtMost { body, most } => match known(body) {
+            (low, _) if low > most => (u32::MAX, Some(0)),
+            (low, high) => (low, Some(high.map_or(most, |high| high.min(most)))),
+        },
+        Expr::Automaton(automaton) => of_automaton(&automaton.dfa),
+        _ => (0, None),
+    }
+}
+
+/// The length of the shortest text of an automaton, and of the longest if there is one, in code points.
+fn of_automaton(dfa: &Dfa) -> (u32, Option<u32>) {
+    let shortest = dfa.distances().first().copied().unwrap_or(u32::MAX);
+    (shortest, longest(dfa))
+}
+
+/// Whether a byte of a range begins a code point, which it does unless all of them continue one.
+fn leads(low: u8, high: u8) -> bool {
+    !(0x80..0xC0).contains(&low) || !(0x80..0xC0).contains(&high)
+}
+
+impl Dfa {
+    /// For each state the code points that are to follow at least before an end.
+    pub fn distances(&self) -> Vec<u32> {
+        let mut before: Vec<Vec<(StateId, u32)>> = vec![Vec::new(); self.len()];
+        let mut distances = vec![u32::MAX; self.len()];
+        let mut queue = VecDeque::new();
+        for state in 0..self.len() as StateId {
+            for &(low, high, next) in self.edges(state) {
+                before[next as usize].push((state, u32::from(leads(low, high))));
+            }
+            if self.is_accepting(state) {
+                distances[state as usize] = 0;
+                queue.push_back(state);
+            }
+        }
+        while let Some(state) = queue.pop_front() {
+            let here = distances[state as usize];
+            for &(from, step) in &before[state as usize] {
+                if here + step < distances[from as usize] {
+                    distances[from as usize] = here + step;
+                    if step == 0 { queue.push_front(from) } else { queue.push_back(from) }
+                }
+            }
+        }
+        distances
+    }
+
+    /// The texts of at most `most` code points; words that are no UTF-8 are none.
+    pub fn at_most(&self, most: u32, budget: &Budget) -> Result<Dfa> {
+        let texts = self.intersection(Dfa::any_text(), budget)?;
+        if longest(&texts).is_some_and(|longest| longest <= most) {
+            return Ok(texts);
+        }
+        let distances = texts.distances();
+        let mut builder = DfaBuilder::new();
+        let mut numbers: FxHashMap<(StateId, u32), StateId> = FxHashMap::default();
+        let mut pairs: Vec<(StateId, u32)> = Vec::new();
+        let mut visit = |pair: (StateId, u32), pairs: &mut Vec<_>, builder: &mut DfaBuilder| {
+            *numbers.entry(pair).or_insert_with(|| {
+                pairs.push(pair);
+                builder.add_state(texts.is_accepting(pair.0))
+            })
+        };
+        if distances.first().is_some_and(|&shortest| shortest <= most) {
+            visit((Dfa::START, most), &mut pairs, &mut builder);
+        }
+        let mut at = 0;
+        while at < pairs.len() {
+            budget.check_states(pairs.len())?;
+            let (state, left) = pairs[at];
+            for &(low, high, next) in texts.edges(state) {
+                let left = left.checked_sub(u32::from(leads(low, high)));
+                if let Some(left) = left.filter(|&left| distances[next as usize] <= left) {
+                    let to = visit((next, left), &mut pairs, &mut builder);
+                    builder.add_edge(at as StateId, low, high, to);
+                }
+            }
+            at += 1;
+        }
+        builder.finish(budget)
+    }
+}
+
+/// The length of the longest text, if there is one: none where the automaton has a circle.
+fn longest(dfa: &Dfa) -> Option<u32> {
+    const OPEN: u32 = u32::MAX - 1;
+    const UNKNOWN: u32 = u32::MAX;
+    if dfa.is_empty() {
+        return Some(0);
+    }
+    let mut length = vec![UNKNOWN; dfa.len()];
+    let mut stack: Vec<(StateId, usize)> = vec![(Dfa::START, 0)];
+    length[Dfa::START as usize] = OPEN;
+    while let Some((state, at)) = stack.pop() {
+        let edges = dfa.edges(state);
+        if let Some(&(_, _, next)) = edges.get(at) {
+            stack.push((state, at + 1));
+            match length[next as usize] {
+                OPEN => return None,
+                UNKNOWN => {
+                    length[next as usize] = OPEN;
+                    stack.push((next, 0));
+                }
+                _ => {}
+            }
+            continue;
+        }
+        let beyond =
+            |&(low, high, next): &(u8, u8, StateId)| length[next as usize] + u32::from(leads(low, high));
+        length[state as usize] = edges.iter().map(beyond).max().unwrap_or(0);
+    }
+    Some(length[Dfa::START as usize])
+}
