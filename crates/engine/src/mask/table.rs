@@ -13,7 +13,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::plain::plain_kinds;
-use super::tokens::{Mask, many};
+use super::tokens::{Part, Row};
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
@@ -29,7 +29,7 @@ pub(super) const WORTH_A_TABLE: usize = 48;
 /// What a state does with each token of a subtree.
 pub(crate) struct TerminalTable {
     /// The tokens that end inside.
-    pub(crate) stay: Mask,
+    pub(crate) stay: Part,
     pub(crate) exits: Exits,
     /// The nodes at which the terminal may end, where the exits do not tell.
     ends: Box<[NodeIndex]>,
@@ -83,8 +83,8 @@ impl TerminalTable {
         let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
         let (stay, exits, ends) = walk(arena, state, trie, Trie::ROOT);
         let words = tokens.len().div_ceil(32);
-        let bases: Vec<&Arc<[u32]>> = slice.iter().map(|slice| &slice.mask).collect();
-        TerminalTable { stay: Mask::new(words, &bases, stay, many(words)), exits, ends, slice }
+        let bases: Vec<&Arc<Row>> = slice.iter().map(|slice| &slice.mask).collect();
+        TerminalTable { stay: Part::new_base(words, &bases, stay), exits, ends, slice }
     }
 
     /// The table of `state` for the tokens under `root`.
@@ -97,13 +97,14 @@ impl TerminalTable {
     ) -> Self {
         let (stay, exits, ends) = walk(arena, state, trie, root);
         let words = tokens.len().div_ceil(32);
-        TerminalTable { stay: Mask::new(words, &[], stay, many(words)), exits, ends, slice: None }
+        TerminalTable { stay: Part::new(words, &[], stay), exits, ends, slice: None }
     }
 
     /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
     /// root. `None` if it is the same.
     ///
-    /// Tokens of a slice are not looked at: they lead to states that go on without end, and exclusions are finite.
+    /// Where the slice's characters are bounded, its tokens may close in on an excluded text too, so all tokens of `trie` are
+    /// looked at, and not only those that the exits are among.
     pub(crate) fn without_excluded(
         &self,
         arena: &Arena,
@@ -112,20 +113,24 @@ impl TerminalTable {
         trie: &Arc<Trie>,
         root: NodeIndex,
     ) -> Option<Self> {
-        let trie = self.exit_trie(trie);
-        let lost = lost_nodes(arena, trie, root, key, plain);
-        if lost.is_empty() {
+        let tokens = lost_tokens(arena, trie, root, key, plain);
+        if tokens.is_empty() {
             return None;
         }
-        let tokens: Vec<u32> =
-            lost.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect();
+        let exit_trie = self.exit_trie(trie);
+        let lost = lost_nodes(arena, exit_trie, root, key, plain);
         let is_lost = |end: NodeIndex| {
             let before = lost.partition_point(|&node| node <= end);
-            before > 0 && end < trie.end(lost[before - 1])
+            before > 0 && end < exit_trie.end(lost[before - 1])
         };
         let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
-        let (exits, ends) = gather(trie, root, ends, &[]);
+        let (exits, ends) = gather(exit_trie, root, ends, &[]);
         Some(TerminalTable { stay: self.stay.without(&tokens), exits, ends, slice: self.slice.clone() })
+    }
+
+    /// Whether any token leaves the terminal.
+    pub(crate) fn has_exits(&self) -> bool {
+        self.exits.len() > 0
     }
 
     /// The nodes at which the terminal may end while a token goes on.
@@ -164,6 +169,21 @@ fn gather(trie: &Trie, root: NodeIndex, ends: Vec<NodeIndex>, staying_nodes: &[N
     (by_byte(trie, root, &ends, staying_nodes), ends.into())
 }
 
+/// The tokens under `root` that `plain` takes, at least in part, and `key` does not: sorted.
+pub(super) fn lost_tokens(
+    arena: &Arena,
+    trie: &Trie,
+    root: NodeIndex,
+    key: TerminalId,
+    plain: TerminalId,
+) -> Box<[u32]> {
+    let lost = lost_nodes(arena, trie, root, key, plain);
+    let mut tokens: Vec<u32> =
+        lost.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect();
+    tokens.sort_unstable();
+    tokens.into()
+}
+
 /// The nodes that `plain` reaches and `key` does not, without those below them, sorted.
 fn lost_nodes(
     arena: &Arena,
@@ -175,14 +195,18 @@ fn lost_nodes(
     let mut lost = Vec::new();
     let mut stack = vec![(root, key, plain)];
     while let Some((node, key, plain)) = stack.pop() {
-        for child in trie.children(node) {
+        let mut visit = |child: NodeIndex| {
             let byte = trie.byte(child);
-            let (key, plain) = (arena.next_dense(key, byte), arena.next_dense(plain, byte));
+            let (key, plain) = (arena.step(key, byte), arena.step(plain, byte));
             if key != plain && key == TerminalId::NEVER {
                 lost.push(child);
             } else if key != plain {
                 stack.push((child, key, plain));
             }
+        };
+        match arena.ways_apart(key, plain) {
+            Some(bytes) => bytes.iter().filter_map(|&byte| trie.child(node, byte)).for_each(&mut visit),
+            None => trie.children(node).for_each(&mut visit),
         }
     }
     lost.sort_unstable();

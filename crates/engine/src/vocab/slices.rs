@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use super::trie::Trie;
 use super::{TokenId, TokenTable};
+use crate::mask::Row;
 
 /// A set of kinds of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,7 +93,7 @@ impl Kinds {
 #[derive(Debug)]
 pub(crate) struct Slice {
     /// A bit for each token of the kinds.
-    pub(crate) mask: Arc<[u32]>,
+    pub(crate) mask: Arc<Row>,
     /// The trie of all other tokens.
     pub(crate) rest: Arc<Trie>,
 }
@@ -176,13 +177,13 @@ impl Slices {
 
     /// The tokens of a slice that have at most `most` characters; the long ones are in neither part.
     fn shortened(&self, all: &Slice, kinds: Kinds, most: u8) -> Slice {
-        let mut mask = all.mask.to_vec();
+        let mut mask = all.mask.words().to_vec();
         for (token, (&own, &length)) in self.kinds.iter().zip(&self.lengths).enumerate() {
             if length > most && own.within(kinds) {
                 mask[token / 32] &= !(1 << (token % 32));
             }
         }
-        Slice { mask: mask.into(), rest: Arc::clone(&all.rest) }
+        Slice { mask: Arc::new(Row::new(mask)), rest: Arc::clone(&all.rest) }
     }
 
     fn build(&self, kinds: Kinds, table: &TokenTable, sorted: &[u32], worth: usize) -> Option<Slice> {
@@ -198,7 +199,7 @@ impl Slices {
         let others = sorted.iter().filter(|&&token| !inside(token));
         let rest =
             Arc::new(Trie::from_sorted(others.map(|&token| (table.token_bytes(TokenId(token)), token))));
-        Some(Slice { mask: mask.into(), rest })
+        Some(Slice { mask: Arc::new(Row::new(mask)), rest })
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -206,7 +207,7 @@ impl Slices {
         let slices = slices.iter().filter_map(|(_, slice)| slice.as_ref());
         size_of_val(&*self.kinds)
             + size_of_val(&*self.lengths)
-            + slices.map(|slice| size_of_val(&*slice.mask) + slice.rest.memory_bytes()).sum::<usize>()
+            + slices.map(|slice| slice.mask.memory_bytes() + slice.rest.memory_bytes()).sum::<usize>()
     }
 }
 
