@@ -16,9 +16,6 @@ pub(crate) struct Carrier<'g> {
 
 impl<'g> Carrier<'g> {
     pub(crate) fn new(from: &'g Generation, to: &'g Generation) -> Self {
-        if from.remembers_keys() {
-            to.doubtful().note_keys_of(from.doubtful());
-        }
         Carrier { from, to, sets: HashMap::new(), terminals: HashMap::new() }
     }
 

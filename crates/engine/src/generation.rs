@@ -12,7 +12,7 @@ use tokenstile_grammar::machine::Machine;
 
 use crate::config::{Lists, SetId, Sets};
 use crate::limits::PROCESS;
-use crate::mask::{Doubtful, SubtreeMasks, SubtreeTables};
+use crate::mask::{LostTokens, SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
 
@@ -25,8 +25,9 @@ pub(crate) struct Generation {
     lists: Lists,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
+    lost_tokens: LostTokens,
     remembers_keys: bool,
-    doubtful: OnceLock<Doubtful>,
+    doubtful: OnceLock<Arc<[u32]>>,
     /// The state that each terminal starts with, by expression; 0 is unknown.
     entry_states: Box<[AtomicU32]>,
     start: OnceLock<SetId>,
@@ -53,6 +54,7 @@ impl Generation {
             doubtful: OnceLock::new(),
             subtree_tables: SubtreeTables::default(),
             subtree_masks: SubtreeMasks::default(),
+            lost_tokens: LostTokens::default(),
             machine,
             tokens,
             entry_states,
@@ -92,6 +94,10 @@ impl Generation {
         &self.subtree_masks
     }
 
+    pub(crate) fn lost_tokens(&self) -> &LostTokens {
+        &self.lost_tokens
+    }
+
     /// The words of a row of bits.
     pub(crate) fn words(&self) -> usize {
         self.tokens.len().div_ceil(32)
@@ -111,8 +117,8 @@ impl Generation {
     }
 
     /// The tokens that may hold a key which a list has had.
-    pub(crate) fn doubtful(&self) -> &Doubtful {
-        self.doubtful.get_or_init(|| Doubtful::new(&self.machine, &self.tokens))
+    pub(crate) fn doubtful(&self) -> &[u32] {
+        self.doubtful.get_or_init(|| self.tokens.index().doubtful.tokens(&self.machine, &self.tokens))
     }
 
     /// The state that a terminal starts with.
@@ -147,6 +153,7 @@ impl Generation {
     pub(crate) fn memory_bytes(&self) -> usize {
         let tables = self.subtree_tables.memory_bytes()
             + self.subtree_masks.memory_bytes()
+            + self.lost_tokens.memory_bytes()
             + self.lists.memory_bytes()
             + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.terminals.memory_bytes() + tables

@@ -22,6 +22,7 @@ pub mod limits;
 mod mask;
 pub mod matcher;
 pub mod oracle;
+mod small;
 mod terminal;
 pub mod vocab;
 

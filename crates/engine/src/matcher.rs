@@ -182,8 +182,11 @@ impl Matcher {
             return Some(Step { config: as_token, stopped: generation.sets().ends(as_token) });
         }
         let bytes = self.compiled.vocab().token_bytes(TokenId(token));
+        if bytes.is_empty() || (!generation.may_leave(config, bytes) && !self.only_stop_tokens_fit(config)) {
+            return None;
+        }
         let by_bytes = generation.step_bytes(config, bytes);
-        if bytes.is_empty() || by_bytes == SetId::DEAD {
+        if by_bytes == SetId::DEAD {
             return None;
         }
         let completes = generation.sets().ends(by_bytes);

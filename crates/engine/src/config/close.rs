@@ -4,39 +4,39 @@
 //! each popped frame goes on: over jumps, into terminals, and into calls. Calls are entered in the order of rank, so
 //! that every rule is entered once, with all of its callers already known.
 
-use std::collections::BTreeMap;
-
-use hashbrown::{HashMap, HashSet};
 use smallvec::SmallVec;
 use tokenstile_grammar::machine::{Counter, Label, ListUse, MachineRuleId, NodeId};
 
-use super::lists::Move;
+use super::lists::{Move, Target};
 use super::sets::{Holes, Items, SetDraft, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
+use crate::small::SmallMap;
 
 /// A configuration while it is being closed.
 pub(super) struct Closer<'g> {
     generation: &'g Generation,
     /// The popped frames and what lies under each.
-    frames: HashMap<(NodeId, u32), SetId>,
+    frames: SmallMap<(NodeId, u32), SetId>,
     /// The sets whose frames were popped.
-    popped: HashSet<SetId>,
-    /// The rules to enter, by rank, and where each returns to: any of these.
-    calls: BTreeMap<(u32, MachineRuleId), SmallVec<[SetId; 2]>>,
+    popped: SmallMap<SetId, ()>,
+    /// The rules to enter, by rank, the highest first, and where each returns to: any of these.
+    calls: SmallVec<[Call; 4]>,
     /// Terminals and tokens, unsorted, a symbol perhaps more than once.
     items: Items,
     ends: bool,
     holes: Holes,
 }
 
+type Call = ((u32, MachineRuleId), SmallVec<[SetId; 2]>);
+
 impl<'g> Closer<'g> {
     pub(super) fn new(generation: &'g Generation) -> Self {
         Closer {
             generation,
-            frames: HashMap::new(),
-            popped: HashSet::new(),
-            calls: BTreeMap::new(),
+            frames: SmallMap::new(),
+            popped: SmallMap::new(),
+            calls: SmallVec::new(),
             items: Items::new(),
             ends: false,
             holes: 0,
@@ -61,14 +61,14 @@ impl<'g> Closer<'g> {
         let sets = generation.sets();
         let mut stack: SmallVec<[SetId; 8]> = SmallVec::from_slice(&[set]);
         while let Some(set) = stack.pop() {
-            if !self.popped.insert(set) {
+            if !self.popped.insert(set, ()) {
                 continue;
             }
             self.ends |= sets.ends(set);
             self.holes |= sets.holes(set);
             for &(symbol, rest) in sets.items(set) {
                 let SymbolKind::Frame(node, count) = symbol.kind() else { continue };
-                let known = self.frames.entry((node, count)).or_insert(SetId::DEAD);
+                let (known, _) = self.frames.entry((node, count), SetId::DEAD);
                 let union = sets.union(*known, rest);
                 if union != *known {
                     *known = union;
@@ -83,13 +83,13 @@ impl<'g> Closer<'g> {
     /// The closed configuration.
     pub(super) fn finish(mut self) -> SetId {
         // Frames on the same stack go on together, so that what several of them jump to is looked at once.
-        let mut frames: Vec<_> =
-            std::mem::take(&mut self.frames).into_iter().map(|(frame, rest)| (rest, frame)).collect();
+        let mut frames: SmallVec<[_; 4]> =
+            self.frames.entries().iter().map(|&(frame, rest)| (rest, frame)).collect();
         frames.sort_unstable();
         for group in frames.chunk_by(|a, b| a.0 == b.0) {
             self.go_on(group.iter().map(|&(_, frame)| frame), group[0].0);
         }
-        while let Some(((_, rule), returns)) = self.calls.pop_first() {
+        while let Some(((_, rule), returns)) = self.calls.pop() {
             let start = self.generation.machine().rule(rule).start;
             let returns = self.generation.union_all(returns);
             self.go_on([(start, 0)], returns);
@@ -101,13 +101,13 @@ impl<'g> Closer<'g> {
     fn go_on(&mut self, starts: impl IntoIterator<Item = (NodeId, u32)>, rest: SetId) {
         let generation = self.generation;
         let machine = generation.machine();
-        let mut seen: HashSet<(NodeId, u32)> = HashSet::new();
+        let mut seen: SmallMap<(NodeId, u32), ()> = SmallMap::new();
         let mut stack: SmallVec<[(NodeId, u32); 8]> = starts.into_iter().collect();
         let several = stack.len() > 1;
         while let Some((id, count)) = stack.pop() {
             let node = machine.node(id);
             let leads_on = several || !node.jumps.is_empty() || node.next().is_some();
-            if leads_on && !seen.insert((id, count)) {
+            if leads_on && !seen.insert((id, count), ()) {
                 continue;
             }
             if let Some(counter) = &node.counter {
@@ -147,7 +147,10 @@ impl<'g> Closer<'g> {
     /// A move in the list of a node.
     fn read(&mut self, node: NodeId, step: &Move, rest: SetId) {
         let generation = self.generation;
-        let returns = generation.sets().push(Symbol::frame(node, step.place), rest);
+        let returns = match step.target {
+            Target::Place(place) => generation.sets().push(Symbol::frame(node, place), rest),
+            Target::Hole(hole) => generation.sets().all_holes(1 << hole),
+        };
         match (step.terminal, step.rule) {
             (Some(terminal), rule) => {
                 let start = rule.map(|rule| generation.machine().rule(rule).start);
@@ -161,7 +164,10 @@ impl<'g> Closer<'g> {
 
     fn call(&mut self, rule: MachineRuleId, returns: SetId) {
         let rank = self.generation.machine().rule(rule).rank;
-        self.calls.entry((rank, rule)).or_default().push(returns);
+        match self.calls.binary_search_by(|call| (rank, rule).cmp(&call.0)) {
+            Ok(at) => self.calls[at].1.push(returns),
+            Err(at) => self.calls.insert(at, ((rank, rule), SmallVec::from_slice(&[returns]))),
+        }
     }
 }
 

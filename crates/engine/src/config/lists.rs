@@ -22,6 +22,7 @@ use tokenstile_grammar::members::{Member, Slot, State};
 
 use super::sets::SetId;
 use super::symbol::{Symbol, SymbolKind};
+use super::truncate::LOST_HOLE;
 use crate::generation::Generation;
 use crate::interner::Interner;
 use crate::terminal::{ExclusionId, TerminalId};
@@ -43,6 +44,8 @@ enum Phase {
     OtherKey { others: u32, variant: u32 },
     /// After a member.
     After,
+    /// One that stands for many in the top of a stack.
+    Cut(CutPhase),
 }
 
 /// A place in a list.
@@ -64,26 +67,25 @@ struct Had {
 struct KnownState {
     had: Had,
     allowed: OnceLock<Allowed>,
-    /// The same without the keys that were seen.
-    forgetful: OnceLock<StateId>,
 }
 
 /// What may come in a state.
 struct Allowed {
     may_end: bool,
     /// Entries with keys, by the rank of the key and the variant: sorted.
-    keyed: Box<[(u32, u32)]>,
+    keyed: Box<[Keyed]>,
     /// Entries without keys, and others.
     rest: Box<[Member]>,
 }
 
-impl Allowed {
-    /// Those of `keyed` with ranks in a range.
-    fn in_ranks(&self, ranks: &std::ops::Range<u32>) -> &[(u32, u32)] {
-        let from = self.keyed.partition_point(|&(rank, _)| rank < ranks.start);
-        let to = self.keyed.partition_point(|&(rank, _)| rank < ranks.end);
-        &self.keyed[from..to]
-    }
+/// An entry with a key, by the rank of the key, and a variant.
+pub(super) type Keyed = (u32, u32);
+
+/// Those of `keyed` with ranks in a range.
+fn in_ranks<'k>(keyed: &'k [Keyed], ranks: &std::ops::Range<u32>) -> &'k [Keyed] {
+    let from = keyed.partition_point(|&(rank, _)| rank < ranks.start);
+    let to = keyed.partition_point(|&(rank, _)| rank < ranks.end);
+    &keyed[from..to]
 }
 
 struct KnownPlace {
@@ -98,18 +100,29 @@ pub(super) struct Moves {
     pub(super) all: Box<[Move]>,
 }
 
-/// A terminal, then a rule, either of which may be missing; then the list goes on at a place.
+/// A terminal, then a rule, either of which may be missing; then the list goes on.
 #[derive(Clone, Copy)]
 pub(super) struct Move {
     pub(super) terminal: Option<TerminalId>,
     pub(super) rule: Option<MachineRuleId>,
-    pub(super) place: u32,
+    pub(super) target: Target,
+}
+
+/// Where a list goes on.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    /// At a place.
+    Place(u32),
+    /// In the stacks of this hole.
+    Hole(u32),
 }
 
 /// The places of a generation.
 pub(crate) struct Lists {
     states: Interner<KnownState>,
     places: Interner<KnownPlace>,
+    /// Keys under a node of a tree, for places that were cut off.
+    pub(super) choices: Interner<Box<[Keyed]>>,
     /// The place that each list starts at.
     starts: Box<[OnceLock<u32>]>,
     /// The keys of each list's entries.
@@ -122,6 +135,7 @@ impl Lists {
         Lists {
             states: Interner::new(),
             places: Interner::new(),
+            choices: Interner::new(),
             starts: (0..lists).map(|_| OnceLock::new()).collect(),
             names: (0..lists).map(|_| OnceLock::new()).collect(),
             bytes: AtomicUsize::new(0),
@@ -139,7 +153,7 @@ impl Lists {
         let (id, is_new) = self.states.intern(
             had,
             |known| known.had == *had,
-            || KnownState { had: had.clone(), allowed: OnceLock::new(), forgetful: OnceLock::new() },
+            || KnownState { had: had.clone(), allowed: OnceLock::new() },
         );
         if is_new {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -151,6 +165,14 @@ impl Lists {
     fn intern_place(&self, place: Place) -> u32 {
         let make = || KnownPlace { place, moves: OnceLock::new() };
         self.places.intern(&place, |known| known.place == place, make).0 + 1
+    }
+
+    fn intern_choice(&self, keyed: &[Keyed]) -> u32 {
+        let (id, is_new) = self.choices.intern(keyed, |known| **known == *keyed, || keyed.into());
+        if is_new {
+            self.bytes.fetch_add(size_of_val(keyed) + 40, Ordering::Relaxed);
+        }
+        id
     }
 
     fn place(&self, number: u32) -> &KnownPlace {
@@ -169,18 +191,6 @@ impl Lists {
         let Place { state, phase } = from.place(number).place;
         let had = &from.state(state).had;
         let state = self.intern_state(&Had { seen: had.seen.map(carry), ..had.clone() });
-        self.intern_place(Place { state, phase })
-    }
-
-    /// The place without the keys that were seen.
-    fn forget(&self, number: u32) -> u32 {
-        let Place { state, phase } = self.place(number).place;
-        let known = self.state(state);
-        if known.had.seen.is_none() {
-            return number;
-        }
-        let state =
-            *known.forgetful.get_or_init(|| self.intern_state(&Had { seen: None, ..known.had.clone() }));
         self.intern_place(Place { state, phase })
     }
 }
@@ -217,7 +227,6 @@ impl Generation {
 
     /// The stacks under a key of others that has been read: they go on knowing what it was.
     pub(super) fn finish_key(&self, rest: SetId, text: &str) -> SetId {
-        self.doubtful().note_key(text);
         let mut all = SetId::DEAD;
         for &(symbol, below) in self.sets().items(rest) {
             let SymbolKind::Frame(node, number) = symbol.kind() else { continue };
@@ -229,7 +238,7 @@ impl Generation {
             let finder = Finder::new(self, state);
             let seen = self.terminals().exclude(self.excluded_keys(finder.had), text);
             let next = finder.after(Member { slot: Slot::Others(others), variant }, Some(seen));
-            let place = finder.place(next, Phase::After);
+            let place = self.lists().intern_place(Place { state: next, phase: Phase::After });
             let stack = self.sets().push(Symbol::frame(node, place), below);
             let rule = finder.list.others[others as usize].variants[variant as usize].rule;
             let start = rule.map(|rule| self.machine().rule(rule).start);
@@ -237,12 +246,6 @@ impl Generation {
             all = self.sets().union(all, stack);
         }
         all
-    }
-
-    /// The place with the same mask, but for tokens that hold a whole key of others, of all with the same members.
-    pub(super) fn forget_keys(&self, list: ListId, number: u32) -> u32 {
-        let forgets = number != 0 && self.machine().list(list).always_free;
-        if forgets { self.lists().forget(number) } else { number }
     }
 
     fn allowed(&self, id: StateId) -> &Allowed {
@@ -269,13 +272,93 @@ impl Generation {
     }
 }
 
+/// What a top keeps of a place.
+///
+/// Which keys a list has had makes nearly every place a new one, and for a mask nearly nothing of that matters. So what is
+/// kept is as much as tokens usually see, and the rest is in a hole. That makes tops few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum CutPhase {
+    /// After a member: whether the list may end, and the hole that it goes on in after a separator, if it may go on.
+    After { ends: bool, hole: Option<u8> },
+    /// In a key of others; after the value the list goes on in a hole.
+    OtherKey { others: u32, variant: u32, hole: u8 },
+    /// At a node of the key tree, with these choices below it. What comes after a value is lost.
+    Key { node: u32, choice: u32 },
+}
+
+/// How a place is cut off.
+pub(super) enum PlaceCut {
+    /// Not at all.
+    Keep,
+    /// It is all in a hole.
+    Hole,
+    /// To this place, under which nothing is needed.
+    Alone(u32),
+    /// To a place with a hole for what is found at `next`, under which nothing else is needed.
+    Key { next: Target, others: u32, variant: u32 },
+    /// To a place with a hole for what is found at `next`, if there is one.
+    After { next: Option<Target>, ends: bool },
+}
+
+impl Generation {
+    /// How the place of a list is cut off.
+    pub(super) fn cut_place(&self, list: ListId, number: u32) -> PlaceCut {
+        if number == 0 {
+            return PlaceCut::Keep;
+        }
+        let Place { state, phase } = self.lists().place(number).place;
+        let moves = || self.list_moves(list, number);
+        match phase {
+            Phase::Start => PlaceCut::Keep,
+            Phase::Before => PlaceCut::Hole,
+            Phase::Key(node) => {
+                let ranks = &self.machine().list(list).keys.nodes[node as usize].ranks;
+                let choice = self.lists().intern_choice(in_ranks(&self.allowed(state).keyed, ranks));
+                PlaceCut::Alone(self.intern_cut(list, CutPhase::Key { node, choice }))
+            }
+            Phase::Cut(CutPhase::Key { .. }) => PlaceCut::Alone(number),
+            Phase::OtherKey { others, variant } | Phase::Cut(CutPhase::OtherKey { others, variant, .. }) => {
+                PlaceCut::Key { next: moves().all[0].target, others, variant }
+            }
+            Phase::After => {
+                let before = Place { state, phase: Phase::Before };
+                let goes_on = !moves().all.is_empty();
+                let next = goes_on.then(|| Target::Place(self.lists().intern_place(before)));
+                PlaceCut::After { next, ends: moves().ends }
+            }
+            Phase::Cut(CutPhase::After { ends, hole }) => {
+                PlaceCut::After { next: hole.map(|hole| Target::Hole(hole.into())), ends }
+            }
+        }
+    }
+
+    /// The place in a key of others after whose value a list goes on in a hole.
+    pub(super) fn cut_other_key(&self, list: ListId, others: u32, variant: u32, hole: u8) -> u32 {
+        self.intern_cut(list, CutPhase::OtherKey { others, variant, hole })
+    }
+
+    /// The place after a member of a list that goes on in a hole, if it may.
+    pub(super) fn cut_after(&self, list: ListId, ends: bool, hole: Option<u8>) -> u32 {
+        self.intern_cut(list, CutPhase::After { ends, hole })
+    }
+
+    /// Nothing is known of the state of a place that was cut off, so it has that of the start.
+    fn intern_cut(&self, list: ListId, phase: CutPhase) -> u32 {
+        let state = self.lists().place(self.list_start(list)).place.state;
+        self.lists().intern_place(Place { state, phase: Phase::Cut(phase) })
+    }
+}
+
 /// Finds the moves at one place.
 struct Finder<'g> {
     generation: &'g Generation,
     list: &'g List,
     state: StateId,
     had: &'g Had,
-    allowed: &'g Allowed,
+    /// The entries with keys that may come.
+    keyed: &'g [Keyed],
+    /// Whether nothing is known of the state but these.
+    is_cut: bool,
     moves: Vec<Move>,
 }
 
@@ -283,26 +366,74 @@ impl<'g> Finder<'g> {
     fn new(generation: &'g Generation, state: StateId) -> Self {
         let had = &generation.lists().state(state).had;
         let list = generation.machine().list(had.list);
-        Finder { generation, list, state, had, allowed: generation.allowed(state), moves: Vec::new() }
+        Finder { generation, list, state, had, keyed: &[], is_cut: false, moves: Vec::new() }
     }
 
     fn find(mut self, phase: Phase) -> Moves {
         match phase {
             Phase::Start | Phase::Before => self.begin(),
-            Phase::Key(node) => self.read_key(node, TerminalId::EMPTY),
+            Phase::Key(node) => {
+                self.keyed = &self.allowed().keyed;
+                self.read_key(node, TerminalId::EMPTY);
+            }
             Phase::OtherKey { others, variant } => {
                 let state = self.after(Member { slot: Slot::Others(others), variant }, self.had.seen);
-                let rule = self.list.others[others as usize].variants[variant as usize].rule;
-                self.moves.push(Move { terminal: None, rule, place: self.place(state, Phase::After) });
+                let target = self.place(state, Phase::After);
+                self.call_other(others, variant, target);
             }
             Phase::After => self.separate(),
+            Phase::Cut(phase) => return self.find_cut(phase),
         }
-        let ends = matches!(phase, Phase::Start | Phase::After) && self.allowed.may_end;
+        let ends = matches!(phase, Phase::Start | Phase::After) && self.allowed().may_end;
         Moves { ends, all: self.moves.into() }
     }
 
-    fn place(&self, state: StateId, phase: Phase) -> u32 {
-        self.generation.lists().intern_place(Place { state, phase })
+    /// The moves where only so much is known of the state.
+    fn find_cut(mut self, phase: CutPhase) -> Moves {
+        match phase {
+            CutPhase::After { ends, hole } => {
+                let separator = self.generation.terminal(self.list.separator);
+                let target = |hole: u8| Target::Hole(hole.into());
+                let all = hole.iter().map(|&hole| Move {
+                    terminal: Some(separator),
+                    rule: None,
+                    target: target(hole),
+                });
+                return Moves { ends, all: all.collect() };
+            }
+            CutPhase::OtherKey { others, variant, hole } => {
+                self.call_other(others, variant, Target::Hole(hole.into()));
+            }
+            CutPhase::Key { node, choice } => {
+                (self.keyed, self.is_cut) = (self.generation.lists().choices.get(choice), true);
+                self.read_key(node, TerminalId::EMPTY);
+            }
+        }
+        Moves { ends: false, all: self.moves.into() }
+    }
+
+    fn allowed(&self) -> &'g Allowed {
+        self.generation.allowed(self.state)
+    }
+
+    /// The value of others, and then on at `target`.
+    fn call_other(&mut self, others: u32, variant: u32, target: Target) {
+        let rule = self.list.others[others as usize].variants[variant as usize].rule;
+        self.moves.push(Move { terminal: None, rule, target });
+    }
+
+    fn place(&self, state: StateId, phase: Phase) -> Target {
+        Target::Place(self.generation.lists().intern_place(Place { state, phase }))
+    }
+
+    /// Where the list stands at a node of the key tree.
+    fn key_place(&self, node: u32) -> Target {
+        if !self.is_cut {
+            return self.place(self.state, Phase::Key(node));
+        }
+        let keyed = in_ranks(self.keyed, &self.list.keys.nodes[node as usize].ranks);
+        let choice = self.generation.lists().intern_choice(keyed);
+        self.place(self.state, Phase::Cut(CutPhase::Key { node, choice }))
     }
 
     fn concat(&self, a: TerminalId, b: TerminalId) -> TerminalId {
@@ -319,19 +450,21 @@ impl<'g> Finder<'g> {
                 *terminal = self.generation.terminals().concat(separator, *terminal);
             }
             _ => {
-                let place = self.place(self.state, Phase::Before);
-                self.moves = vec![Move { terminal: Some(separator), rule: None, place }];
+                let target = self.place(self.state, Phase::Before);
+                self.moves = vec![Move { terminal: Some(separator), rule: None, target }];
             }
         }
     }
 
     /// Any member.
     fn begin(&mut self) {
-        if !self.allowed.keyed.is_empty() {
+        let allowed = self.allowed();
+        self.keyed = &allowed.keyed;
+        if !self.keyed.is_empty() {
             let quote = self.generation.terminal(self.list.quote);
             self.read_key(0, quote);
         }
-        for &member in &self.allowed.rest {
+        for &member in &allowed.rest {
             self.read_member(member, TerminalId::EMPTY);
         }
     }
@@ -354,8 +487,7 @@ impl<'g> Finder<'g> {
             }
         }
         if before != TerminalId::EMPTY {
-            let place = self.place(self.state, Phase::Key(at));
-            self.moves.push(Move { terminal: Some(before), rule: None, place });
+            self.moves.push(Move { terminal: Some(before), rule: None, target: self.key_place(at) });
             return;
         }
         if self.list.keys.nodes[at as usize].ends && self.may_end_key(at) {
@@ -371,13 +503,13 @@ impl<'g> Finder<'g> {
     /// Whether the key that ends at a node may come.
     fn may_end_key(&self, node: u32) -> bool {
         let rank = self.list.keys.nodes[node as usize].ranks.start;
-        !self.allowed.in_ranks(&(rank..rank + 1)).is_empty()
+        !in_ranks(self.keyed, &(rank..rank + 1)).is_empty()
     }
 
     /// The nodes right below a node under which there is a key that may come.
     fn ways_on(&self, node: u32) -> impl Iterator<Item = u32> + use<'g> {
-        let (nodes, allowed) = (&self.list.keys.nodes, self.allowed);
-        let may_come = move |&below: &u32| !allowed.in_ranks(&nodes[below as usize].ranks).is_empty();
+        let (nodes, keyed) = (&self.list.keys.nodes, self.keyed);
+        let may_come = move |&below: &u32| !in_ranks(keyed, &nodes[below as usize].ranks).is_empty();
         nodes[node as usize].below.iter().copied().filter(may_come)
     }
 
@@ -385,7 +517,7 @@ impl<'g> Finder<'g> {
     fn end_key(&mut self, node: u32, before: TerminalId) {
         let rank = self.list.keys.nodes[node as usize].ranks.start;
         let entry = self.list.keys.entries[rank as usize];
-        for &(_, variant) in self.allowed.in_ranks(&(rank..rank + 1)) {
+        for &(_, variant) in in_ranks(self.keyed, &(rank..rank + 1)) {
             self.read_member(Member { slot: Slot::Entry(entry), variant }, before);
         }
     }
@@ -408,11 +540,15 @@ impl<'g> Finder<'g> {
                 &family.variants[member.variant as usize]
             }
         };
-        let place = self.place(self.after(member, self.had.seen), Phase::After);
+        let target = if self.is_cut {
+            Target::Hole(LOST_HOLE)
+        } else {
+            self.place(self.after(member, self.had.seen), Phase::After)
+        };
         let head = value.head.map_or(TerminalId::EMPTY, |head| self.generation.terminal(head));
         let terminal = self.concat(before, head);
         let terminal = (terminal != TerminalId::EMPTY).then_some(terminal);
-        self.moves.push(Move { terminal, rule: value.rule, place });
+        self.moves.push(Move { terminal, rule: value.rule, target });
     }
 
     /// The key of one of the others.
@@ -421,8 +557,8 @@ impl<'g> Finder<'g> {
         let excluded = self.generation.excluded_keys(self.had);
         let terminal = self.generation.terminals().key(texts, excluded, self.list.unique);
         if terminal != TerminalId::NEVER {
-            let place = self.place(self.state, Phase::OtherKey { others, variant });
-            self.moves.push(Move { terminal: Some(terminal), rule: None, place });
+            let target = self.place(self.state, Phase::OtherKey { others, variant });
+            self.moves.push(Move { terminal: Some(terminal), rule: None, target });
         }
     }
 }

@@ -25,4 +25,4 @@ mod truncate;
 pub(crate) use lists::Lists;
 pub(crate) use sets::{Holes, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;
-pub(crate) use truncate::Top;
+pub(crate) use truncate::{LOST_HOLE, Top};

@@ -50,6 +50,22 @@ impl Generation {
         next
     }
 
+    /// Whether any terminal may have ended once `bytes` are read, a token at most. If none has, the text is not complete
+    /// then; and this is much cheaper to know than the configuration.
+    pub(crate) fn may_leave(&self, config: SetId, bytes: &[u8]) -> bool {
+        let terminals = self.terminals();
+        self.sets().items(config).iter().any(|(symbol, _)| match symbol.kind() {
+            SymbolKind::Terminal(state) => {
+                let mut at = terminals.saturate(state);
+                bytes.iter().any(|&byte| {
+                    at = terminals.step(at, byte);
+                    terminals.is_nullable(at)
+                })
+            }
+            _ => true,
+        })
+    }
+
     /// The configuration after `bytes`.
     pub(crate) fn step_bytes(&self, config: SetId, bytes: &[u8]) -> SetId {
         let mut at = config;

@@ -10,13 +10,19 @@
 
 use hashbrown::HashMap;
 use smallvec::SmallVec;
+use tokenstile_grammar::machine::NodeId;
 
-use super::sets::{Holes, Items, SetId};
+use super::lists::{PlaceCut, Target};
+use super::sets::{Holes, Item, Items, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 
 /// The hole that nothing is in.
 const MARK: Holes = 1 << (Holes::BITS - 1);
+
+/// The hole of which is not known what is in it: tokens that run into it must be followed from their start, in the whole
+/// stack.
+pub(crate) const LOST_HOLE: u32 = Holes::BITS - 2;
 
 /// Frames below this are cut off whether they count or not.
 const MAX_FRAMES: u32 = 64;
@@ -104,13 +110,14 @@ impl Generation {
             return done;
         }
         let mut truncated = Items::new();
-        for &(symbol, below) in items {
-            let passes = matches!(symbol.kind(), SymbolKind::Frame(node, count) if self.may_end(node, count));
-            let counted = if passes { depth.counted } else { depth.counted - 1 };
-            let below = self.truncate_rest(below, Depth { counted, frames: depth.frames - 1 }, cut);
-            truncated.push((self.saturate_frame(symbol), below));
+        let mut holes = 0;
+        for &item in items {
+            match self.truncate_item(item, depth, cut) {
+                Some(item) => truncated.push(item),
+                None => holes |= sets.holes(self.make_hole(sets.push(item.0, item.1), cut)),
+            }
         }
-        let holes = self.renumber(rest, cut);
+        holes |= self.renumber(rest, cut);
         let result = self.intern_items(truncated, sets.ends(rest), holes);
         if items.len() > 1 {
             cut.shared.insert((rest, depth), result);
@@ -118,10 +125,47 @@ impl Generation {
         result
     }
 
+    /// The frame of an item cut off, and what lies under it; `None` if all of it is better in a hole.
+    fn truncate_item(&self, (symbol, below): Item, depth: Depth, cut: &mut Cut) -> Option<Item> {
+        let SymbolKind::Frame(node, count) = symbol.kind() else { return Some((symbol, below)) };
+        let passes = self.may_end(node, count);
+        let counted = if passes { depth.counted } else { depth.counted - 1 };
+        let depth = Depth { counted, frames: depth.frames - 1 };
+        let Some(list) = self.machine().node(node).list else {
+            return Some((self.saturate_frame(symbol), self.truncate_rest(below, depth, cut)));
+        };
+        let list = list.list;
+        match self.cut_place(list, count) {
+            PlaceCut::Keep => Some((symbol, self.truncate_rest(below, depth, cut))),
+            PlaceCut::Hole => None,
+            PlaceCut::Alone(place) => Some((Symbol::frame(node, place), SetId::BOTTOM)),
+            PlaceCut::Key { next, others, variant } => {
+                let hole = self.hole_of(node, next, below, cut);
+                Some((Symbol::frame(node, self.cut_other_key(list, others, variant, hole)), SetId::BOTTOM))
+            }
+            PlaceCut::After { next, ends } => {
+                let hole = next.map(|next| self.hole_of(node, next, below, cut));
+                let below = self.truncate_rest(below, depth, cut);
+                Some((Symbol::frame(node, self.cut_after(list, ends, hole)), below))
+            }
+        }
+    }
+
+    /// The number of a hole for what a list goes on with.
+    fn hole_of(&self, node: NodeId, target: Target, below: SetId, cut: &mut Cut) -> u8 {
+        let stack = match target {
+            Target::Place(place) => self.sets().push(Symbol::frame(node, place), below),
+            Target::Hole(hole) => self.sets().all_holes(1 << hole),
+        };
+        let holes = self.sets().holes(self.make_hole(stack, cut));
+        // There is none if there are too many of them already, and then the cut is of no use.
+        if holes == 0 { 0 } else { holes.trailing_zeros() as u8 }
+    }
+
     fn make_hole(&self, rest: SetId, cut: &mut Cut) -> SetId {
         let known = cut.holes.iter().position(|&hole| hole == rest);
         let number = known.unwrap_or(cut.holes.len());
-        if number >= MARK.trailing_zeros() as usize {
+        if number >= LOST_HOLE as usize {
             cut.overflow = true;
             return SetId::DEAD;
         }
@@ -133,9 +177,6 @@ impl Generation {
 
     fn saturate_frame(&self, symbol: Symbol) -> Symbol {
         let SymbolKind::Frame(node, count) = symbol.kind() else { return symbol };
-        if let Some(list) = self.machine().node(node).list {
-            return Symbol::frame(node, self.forget_keys(list.list, count));
-        }
         let Some(counter) = self.machine().node(node).counter else { return symbol };
         let reach = self.longest_token();
         if counter.max - count <= reach {

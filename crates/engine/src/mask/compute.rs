@@ -4,17 +4,20 @@
 //! places where tokens ran into a hole. For each configuration with that top, these are then followed into its own
 //! stack. If there are many of them, the top was too shallow: that is remembered, and a deeper one is tried.
 //!
-//! Tops forget which keys a list has had, where no key may come twice. So the mask of a top may hold a few tokens too many,
-//! which are taken out for each configuration.
+//! A configuration with many terminals, such as the start of a key, is put together from what is known of each of them: the
+//! next one has other terminals, but nearly all of them again.
+//!
+//! A walk over the end of a key does not know what the key was. So where no key may come twice the mask of a top may
+//! hold a few tokens too many, which are taken out for each configuration.
 
 use std::sync::Arc;
 
 use super::plain::is_wide;
 use super::shared::TableKey;
-use super::table::{Bounded, TerminalTable};
-use super::tokens::{Mask, few, many};
+use super::table::{Bounded, TerminalTable, lost_tokens};
+use super::tokens::{Mask, Part};
 use super::walker::{Pending, Walker};
-use crate::config::{MaskSlot, SetId, SymbolKind, Top};
+use crate::config::{LOST_HOLE, MaskSlot, SetId, SymbolKind, Top};
 use crate::generation::Generation;
 use crate::terminal::TerminalId;
 use crate::vocab::TokenId;
@@ -26,6 +29,8 @@ const FIRST_DEPTH: u32 = 1;
 const MAX_DEPTH: u32 = 32;
 /// A top with more places than this to follow is too shallow.
 const MAX_PENDING: usize = 64;
+/// A configuration with more items than this has no top of its own.
+const MANY_ITEMS: usize = 6;
 
 /// A mask, and what is left to follow for each configuration that has it as its top.
 pub(crate) struct KeptMask {
@@ -34,14 +39,31 @@ pub(crate) struct KeptMask {
 }
 
 impl KeptMask {
-    /// How much there is to follow.
-    pub(super) fn pending_weight(&self) -> usize {
-        self.pending.iter().map(Pending::weight).sum()
-    }
-
     pub(crate) fn memory_bytes(&self) -> usize {
         self.mask.memory_bytes() + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
     }
+}
+
+/// The same for a part of masks.
+pub(crate) struct KeptPart {
+    pub(super) part: Part,
+    pub(super) pending: Box<[Pending]>,
+    /// How much there is to follow; as much as can be if it cannot be followed at all.
+    pub(super) weight: usize,
+}
+
+impl KeptPart {
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.part.memory_bytes()
+            + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
+    }
+}
+
+/// How much there is to follow, where that is possible.
+fn weight(pending: &[Pending]) -> Option<usize> {
+    let is_lost = |pending: &Pending| pending.hole() == LOST_HOLE;
+    (!pending.iter().any(is_lost)).then(|| pending.iter().map(Pending::weight).sum())
 }
 
 impl Generation {
@@ -56,6 +78,10 @@ impl Generation {
 
     #[cold]
     fn find_mask(&self, config: SetId) -> &KeptMask {
+        if self.sets().items(config).len() > MANY_ITEMS {
+            let (mask, _) = self.walk_items(config).finish(None);
+            return self.keep_fitting(config, mask);
+        }
         let mut depth = FIRST_DEPTH;
         let whole = || self.whole(config);
         loop {
@@ -69,7 +95,7 @@ impl Generation {
                 }
                 MaskSlot::Unknown => {
                     let kept = self.compute_mask(top.config);
-                    if kept.pending_weight() > MAX_PENDING {
+                    if weight(&kept.pending).is_none_or(|weight| weight > MAX_PENDING) {
                         self.sets().remember_too_shallow(top.config);
                         depth *= 2;
                         continue;
@@ -90,29 +116,46 @@ impl Generation {
         for pending in &kept.pending {
             walker.resume(pending, top.holes[pending.hole() as usize]);
         }
-        let (mask, pending) = walker.finish(Some(&kept.mask), few(self.words()));
+        let (mask, pending) = walker.finish(Some(&kept.mask));
         debug_assert!(pending.is_empty(), "a whole configuration has no holes");
+        if mask.len() != kept.mask.len() {
+            return self.keep_fitting(config, mask);
+        }
         let unfit = self.unfit_tokens(config, &mask);
         if !unfit.is_empty() {
             let mask = mask.without(&unfit);
             return self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() });
         }
-        if mask.len() == kept.mask.len() {
-            self.sets().remember_mask(config, kept);
-            return kept;
+        self.sets().remember_mask(config, kept);
+        kept
+    }
+
+    /// Keeps a mask for a whole configuration, without what does not fit there after all.
+    fn keep_fitting(&self, config: SetId, mut mask: Mask) -> &KeptMask {
+        let unfit = self.unfit_tokens(config, &mask);
+        if !unfit.is_empty() {
+            mask = mask.without(&unfit);
         }
         self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() })
     }
 
     /// The mask of a configuration, perhaps with holes.
     fn compute_mask(&self, config: SetId) -> KeptMask {
+        let (mask, pending) = self.walk_items(config).finish(None);
+        KeptMask { mask, pending }
+    }
+
+    /// A walk from the terminals and tokens of a configuration.
+    fn walk_items(&self, config: SetId) -> Walker<'_> {
         let mut walker = Walker::new(self);
-        for &(symbol, rest) in self.sets().items(config) {
+        let trie = self.tokens().index().trie();
+        let items = self.sets().items(config);
+        for &(symbol, rest) in items {
             match symbol.kind() {
                 SymbolKind::Terminal(state) => {
                     let state = self.terminals().saturate(state);
-                    let trie = self.tokens().index().trie();
-                    if self.terminals().is_cheap(state) {
+                    let is_cheap = self.terminals().is_cheap(state);
+                    if is_cheap && (items.len() <= MANY_ITEMS || !self.table(state).has_exits()) {
                         walker.apply(self.table(state), trie, rest);
                     } else {
                         walker.walk_large(trie, Trie::ROOT, state, rest);
@@ -122,8 +165,7 @@ impl Generation {
                 SymbolKind::Frame(..) => {}
             }
         }
-        let (mask, pending) = walker.finish(None, few(self.words()));
-        KeptMask { mask, pending }
+        walker
     }
 
     fn add_token_set(&self, set: u32, alive: &mut Vec<u32>) {
@@ -185,6 +227,7 @@ impl Generation {
     ) -> Option<Arc<TerminalTable>> {
         let relaxed = self.terminals().relax(state);
         let is_of_use = relaxed != state
+            && self.terminals().counted(state).is_none()
             && self.terminals().relax(relaxed) == relaxed
             && is_wide(self.terminals(), relaxed);
         if !is_of_use {
@@ -241,12 +284,57 @@ impl Generation {
         state: TerminalId,
         rest: SetId,
         nesting: u32,
-    ) -> &'g KeptMask {
+    ) -> &'g KeptPart {
+        if let Some(plain) = self.terminals().plain(state) {
+            return self.key_mask_under(trie, node, (state, plain), rest, nesting);
+        }
         self.subtree_masks().get_or_make((trie.number(), node, state, rest), || {
-            let mut walker = Walker::nested(self, nesting);
-            walker.apply(self.table_for(trie, node, state), trie, rest);
-            let (mask, pending) = walker.finish(None, many(self.words()));
-            let kept = Arc::new(KeptMask { mask, pending });
+            self.compute_mask_under(trie, node, state, rest, nesting)
+        })
+    }
+
+    fn compute_mask_under(
+        &self,
+        trie: &Arc<Trie>,
+        node: NodeIndex,
+        state: TerminalId,
+        rest: SetId,
+        nesting: u32,
+    ) -> Arc<KeptPart> {
+        let mut walker = Walker::nested(self, nesting);
+        walker.apply(self.table_for(trie, node, state), trie, rest);
+        let (part, pending) = walker.finish_part();
+        let weight = weight(&pending).unwrap_or(usize::MAX);
+        let kept = Arc::new(KeptPart { part, pending, weight });
+        self.note_table(kept.memory_bytes());
+        kept
+    }
+
+    /// The same for a key that may still be an excluded one: what becomes of the tokens in the plain string, without those
+    /// that close it at an excluded text.
+    fn key_mask_under<'g>(
+        &'g self,
+        trie: &'g Arc<Trie>,
+        node: NodeIndex,
+        (state, plain): (TerminalId, TerminalId),
+        rest: SetId,
+        nesting: u32,
+    ) -> &'g KeptPart {
+        let lost = self.lost_tokens().get_or_make((trie.number(), node, state), || {
+            let lost = lost_tokens(self.terminals(), trie, node, state, plain);
+            self.note_table(size_of_val(&*lost));
+            Arc::new(lost)
+        });
+        if lost.is_empty() {
+            return self.mask_under(trie, node, plain, rest, nesting);
+        }
+        self.subtree_masks().get_or_make((trie.number(), node, state, rest), || {
+            let all = self.mask_under(trie, node, plain, rest, nesting);
+            let Some(pending) = Pending::all_without(&all.pending, lost) else {
+                return self.compute_mask_under(trie, node, state, rest, nesting);
+            };
+            let weight = weight(&pending).unwrap_or(usize::MAX);
+            let kept = Arc::new(KeptPart { part: all.part.without(lost), pending, weight });
             self.note_table(kept.memory_bytes());
             kept
         })

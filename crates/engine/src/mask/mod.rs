@@ -24,8 +24,8 @@ mod walk;
 mod walker;
 
 pub(crate) use compute::KeptMask;
-pub(crate) use doubtful::{Doubtful, KnownSuspects};
+pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
-pub(crate) use shared::{SharedTables, SubtreeMasks, SubtreeTables};
+pub(crate) use shared::{LostTokens, SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;
-pub(crate) use tokens::set_bit;
+pub(crate) use tokens::{Row, set_bit};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::compute::KeptMask;
+use super::compute::KeptPart;
 use super::table::TerminalTable;
 use crate::config::SetId;
 use crate::limits::PROCESS;
@@ -95,8 +95,10 @@ pub(crate) struct Memo<K, V> {
 
 /// The tables of states for subtrees.
 pub(crate) type SubtreeTables = Memo<(u64, NodeIndex, TerminalId), TerminalTable>;
+/// The tokens that a key loses for what it excludes, for subtrees.
+pub(crate) type LostTokens = Memo<(u64, NodeIndex, TerminalId), Box<[u32]>>;
 /// The masks of states on top of stacks, for subtrees.
-pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptMask>;
+pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptPart>;
 
 impl<K, V> Default for Memo<K, V> {
     fn default() -> Self {

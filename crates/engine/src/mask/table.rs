@@ -16,7 +16,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::plain::plain_kinds;
-use super::tokens::{Mask, many};
+use super::tokens::{Part, Row};
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
@@ -32,7 +32,7 @@ pub(super) const WORTH_A_TABLE: usize = 48;
 /// What a state does with each token of a subtree.
 pub(crate) struct TerminalTable {
     /// The tokens that end inside.
-    pub(crate) stay: Mask,
+    pub(crate) stay: Part,
     pub(crate) exits: Exits,
     /// The nodes at which the terminal may end, where the exits do not tell.
     ends: Box<[NodeIndex]>,
@@ -86,8 +86,8 @@ impl TerminalTable {
         let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
         let (stay, exits, ends) = walk(arena, state, trie, Trie::ROOT);
         let words = tokens.len().div_ceil(32);
-        let bases: Vec<&Arc<[u32]>> = slice.iter().map(|slice| &slice.mask).collect();
-        TerminalTable { stay: Mask::new(words, &bases, stay, many(words)), exits, ends, slice }
+        let bases: Vec<&Arc<Row>> = slice.iter().map(|slice| &slice.mask).collect();
+        TerminalTable { stay: Part::new_base(words, &bases, stay), exits, ends, slice }
     }
 
     /// The table of `state` for the tokens under `root`.
@@ -100,13 +100,14 @@ impl TerminalTable {
     ) -> Self {
         let (stay, exits, ends) = walk(arena, state, trie, root);
         let words = tokens.len().div_ceil(32);
-        TerminalTable { stay: Mask::new(words, &[], stay, many(words)), exits, ends, slice: None }
+        TerminalTable { stay: Part::new(words, &[], stay), exits, ends, slice: None }
     }
 
     /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
     /// root. `None` if it is the same.
     ///
-    /// Tokens of a slice are not looked at: they lead to states that go on without end, and exclusions are finite.
+    /// Where the slice's characters are bounded, its tokens may close in on an excluded text too, so all tokens of `trie` are
+    /// looked at, and not only those that the exits are among.
     pub(crate) fn without_excluded(
         &self,
         arena: &Arena,
@@ -115,16 +116,13 @@ impl TerminalTable {
         trie: &Arc<Trie>,
         root: NodeIndex,
     ) -> Option<Self> {
-        let lost_in = |trie: &Trie| lost_nodes(arena, trie, root, (key, plain), |_, _, _| false).nodes;
-        // The tokens of a slice are not in the trie of its exits, and may be lost where their number is bounded.
-        let lost = lost_in(trie);
-        if lost.is_empty() {
+        let tokens = lost_tokens(arena, trie, root, key, plain);
+        if tokens.is_empty() {
             return None;
         }
-        let tokens = tokens_under(trie, &lost);
-        let exits = self.exit_trie(trie);
-        let lost = if self.slice.is_some() { lost_in(exits) } else { lost };
-        Some(self.without(exits, root, &lost, &tokens))
+        let exit_trie = self.exit_trie(trie);
+        let lost = lost_nodes(arena, exit_trie, root, (key, plain), |_, _, _| false).nodes;
+        Some(self.without(exit_trie, root, &lost, &tokens))
     }
 
     /// The table of `state`, where this is that of `relaxed`, for the same trie and root.
@@ -166,6 +164,11 @@ impl TerminalTable {
         let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
         let (exits, ends) = gather(trie, root, ends, &[]);
         TerminalTable { stay: self.stay.without(tokens), exits, ends, slice: self.slice.clone() }
+    }
+
+    /// Whether any token leaves the terminal.
+    pub(crate) fn has_exits(&self) -> bool {
+        self.exits.len() > 0
     }
 
     /// The nodes at which the terminal may end while a token goes on.
@@ -214,6 +217,17 @@ fn gather(trie: &Trie, root: NodeIndex, ends: Vec<NodeIndex>, staying_nodes: &[N
     (by_byte(trie, root, &ends, staying_nodes), ends.into())
 }
 
+/// The tokens under `root` that `plain` takes, at least in part, and `key` does not: sorted.
+pub(super) fn lost_tokens(
+    arena: &Arena,
+    trie: &Trie,
+    root: NodeIndex,
+    key: TerminalId,
+    plain: TerminalId,
+) -> Box<[u32]> {
+    tokens_under(trie, &lost_nodes(arena, trie, root, (key, plain), |_, _, _| false).nodes).into()
+}
+
 /// The nodes that one state reaches and another does not.
 struct Lost {
     /// Without those below them, sorted.
@@ -234,18 +248,28 @@ fn lost_nodes(
     let mut lost = Lost { nodes: Vec::new(), may_end: false };
     let mut stack = vec![(root, states.0, states.1)];
     while let Some((node, state, wider)) = stack.pop() {
-        for child in trie.children(node) {
-            let byte = trie.byte(child);
-            let wider = arena.next_dense(wider, byte);
+        let mut visit = |child: NodeIndex, wider: TerminalId| {
             if wider == TerminalId::NEVER {
-                continue;
+                return;
             }
-            let state = arena.step(state, byte);
+            let state = arena.step(state, trie.byte(child));
             if state == TerminalId::NEVER {
                 lost.nodes.push(child);
             } else if state != wider && !trie.is_leaf(child) && !agrees(child, state, wider) {
                 lost.may_end |= arena.is_nullable(state);
                 stack.push((child, state, wider));
+            }
+        };
+        match arena.ways_apart(state, wider) {
+            Some(bytes) => {
+                for &byte in &bytes {
+                    if let Some(child) = trie.child(node, byte) {
+                        visit(child, arena.step(wider, byte));
+                    }
+                }
+            }
+            None => {
+                trie.children(node).for_each(|child| visit(child, arena.next_dense(wider, trie.byte(child))));
             }
         }
     }
@@ -254,7 +278,10 @@ fn lost_nodes(
 }
 
 fn tokens_under(trie: &Trie, nodes: &[NodeIndex]) -> Vec<u32> {
-    nodes.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]).copied().collect()
+    let under = nodes.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]);
+    let mut tokens: Vec<u32> = under.copied().collect();
+    tokens.sort_unstable();
+    tokens
 }
 
 fn walk(

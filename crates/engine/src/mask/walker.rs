@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use super::fan::Fan;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
-use super::tokens::Mask;
+use super::tokens::{Mask, Part, Row};
 use super::walk::{WalkStack, walk_terminal};
 use crate::config::{Holes, SetId};
 use crate::generation::Generation;
@@ -44,6 +44,25 @@ impl Pending {
         }
     }
 
+    /// All of these without the tokens in `lost`, which is sorted; `None` if some cannot be told apart.
+    pub(super) fn all_without(all: &[Self], lost: &[u32]) -> Option<Box<[Self]>> {
+        let mut left = Vec::new();
+        for pending in all {
+            let Pending::Nodes { trie, nodes, hole } = pending else { return None };
+            let is_lost = |token: &u32| lost.binary_search(token).is_ok();
+            let tokens = |node: NodeIndex| trie.tokens()[trie.token_range(node)].iter();
+            let kept: Box<[NodeIndex]> =
+                nodes.iter().copied().filter(|&node| !tokens(node).all(is_lost)).collect();
+            if kept.iter().any(|&node| tokens(node).any(is_lost)) {
+                return None;
+            }
+            if !kept.is_empty() {
+                left.push(Pending::Nodes { trie: Arc::clone(trie), nodes: kept, hole: *hole });
+            }
+        }
+        Some(left.into())
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         size_of::<Self>() + if let Pending::Nodes { nodes, .. } = self { size_of_val(&**nodes) } else { 0 }
     }
@@ -53,8 +72,8 @@ impl Pending {
 pub(super) struct Walker<'g> {
     generation: &'g Generation,
     alive: Vec<u32>,
-    /// The masks whose tokens are alive as well.
-    masks: Vec<&'g Mask>,
+    /// Parts whose tokens are alive as well.
+    parts: Vec<&'g Part>,
     groups: HashMap<SetId, Group<'g>>,
     /// The stacks whose groups have nodes to follow.
     waiting: Vec<SetId>,
@@ -89,7 +108,7 @@ impl<'g> Walker<'g> {
         Walker {
             generation,
             alive: Vec::new(),
-            masks: Vec::new(),
+            parts: Vec::new(),
             groups: HashMap::new(),
             waiting: Vec::new(),
             pending: Vec::new(),
@@ -106,7 +125,7 @@ impl<'g> Walker<'g> {
     /// Takes the tokens that stay in the state of `table`, a table for `trie`, and goes on with those that leave it
     /// on top of `rest`.
     pub(super) fn apply(&mut self, table: &'g Arc<TerminalTable>, trie: &'g Arc<Trie>, rest: SetId) {
-        self.masks.push(&table.stay);
+        self.parts.push(&table.stay);
         self.leave(table, trie, rest);
     }
 
@@ -205,11 +224,14 @@ impl<'g> Walker<'g> {
         while self.nesting < MAX_NESTING {
             let Some(top) = generation.truncate_stack(below, depth) else { break };
             let kept = generation.mask_under(trie, node, state, top.config, self.nesting + 1);
-            if kept.pending_weight() > MAX_PENDING && depth < MAX_DEPTH {
+            if kept.weight == usize::MAX {
+                break;
+            }
+            if kept.weight > MAX_PENDING && depth < MAX_DEPTH {
                 depth *= 2;
                 continue;
             }
-            self.masks.push(&kept.mask);
+            self.parts.push(&kept.part);
             for pending in &kept.pending {
                 self.resume(pending, top.holes[pending.hole() as usize]);
             }
@@ -252,22 +274,33 @@ impl<'g> Walker<'g> {
 
     /// Follows everything to its end. The mask of all tokens that are alive, those of `known` included, and what ran
     /// into holes.
-    pub(super) fn finish(mut self, known: Option<&Mask>, most_extra: usize) -> (Mask, Box<[Pending]>) {
+    pub(super) fn finish(mut self, known: Option<&Mask>) -> (Mask, Box<[Pending]>) {
         self.run();
-        let Walker { mut alive, masks, pending, generation, .. } = self;
-        if let Some(known) = known.filter(|_| masks.iter().all(|mask| mask.base().is_none())) {
-            masks.iter().for_each(|mask| alive.extend_from_slice(mask.extra()));
-            if let Some(mask) = known.with(&alive, most_extra) {
-                return (mask, pending.into());
-            }
-        }
-        let masks = masks.iter().copied().chain(known);
-        let mut bases: Vec<&Arc<[u32]>> = masks.clone().filter_map(Mask::base).collect();
-        bases.sort_by_key(|base| base.as_ptr());
-        bases.dedup_by_key(|base| base.as_ptr());
-        masks.for_each(|mask| alive.extend_from_slice(mask.extra()));
-        (Mask::new(generation.words(), &bases, alive, most_extra), pending.into())
+        let Walker { mut alive, parts, pending, generation, .. } = self;
+        let mut bases: Vec<&Arc<Row>> = known.and_then(Mask::base).into_iter().collect();
+        gather(&parts, &mut bases, &mut alive);
+        alive.extend_from_slice(known.map_or(&[], Mask::extra));
+        (Mask::new(generation.words(), &bases, alive), pending.into())
     }
+
+    /// The same as a part of masks.
+    pub(super) fn finish_part(mut self) -> (Part, Box<[Pending]>) {
+        self.run();
+        let Walker { mut alive, parts, pending, generation, .. } = self;
+        let mut bases = Vec::new();
+        gather(&parts, &mut bases, &mut alive);
+        (Part::new(generation.words(), &bases, alive), pending.into())
+    }
+}
+
+/// Gathers the tokens of some parts: rows, each once, and single tokens.
+fn gather<'p>(parts: &[&'p Part], bases: &mut Vec<&'p Arc<Row>>, alive: &mut Vec<u32>) {
+    for part in parts {
+        alive.extend_from_slice(&part.extra);
+        bases.extend(&part.base);
+    }
+    bases.sort_by_key(|base| Arc::as_ptr(base));
+    bases.dedup_by_key(|base| Arc::as_ptr(base));
 }
 
 /// The numbers of the bits that are set.

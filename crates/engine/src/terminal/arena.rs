@@ -184,11 +184,13 @@ impl Arena {
     /// Whether only one byte can follow, or one of two as in a literal that is spelled in JSON, and then again no more, so
     /// that a token table is quicker made than found.
     pub(crate) fn is_cheap(&self, id: TerminalId) -> bool {
-        let is_narrow = |row: &Row| row.len() <= 2 && row.iter().all(|&(low, high, _)| low == high);
-        let row = self.row(id);
-        !row.is_empty()
-            && is_narrow(row)
-            && row.iter().all(|&(_, _, next)| next != id && is_narrow(self.row(next)))
+        let is_narrow = |id: TerminalId| {
+            let narrow = |row: &Row| row.len() <= 2 && row.iter().all(|&(low, high, _)| low == high);
+            !matches!(self.term(id), Term::Key(_)) && narrow(self.row(id))
+        };
+        is_narrow(id)
+            && !self.row(id).is_empty()
+            && self.row(id).iter().all(|&(_, _, next)| next != id && is_narrow(next))
     }
 
     /// The memory that the terms take, roughly.

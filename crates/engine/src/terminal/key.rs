@@ -89,15 +89,33 @@ impl Arena {
         id == TerminalId::EMPTY || self.finished_text(id).is_some()
     }
 
-    /// The term that reads the same without an exclusion, if `id` is a key that may still be an excluded one.
+    /// The term that reads the same without an exclusion, if `id` ends in a key that may still be an excluded one.
     pub(crate) fn plain(&self, id: TerminalId) -> Option<TerminalId> {
+        let mut heads: SmallVec<[TerminalId; 4]> = SmallVec::new();
+        let mut at = id;
+        while let &Term::Concat(head, tail) = self.term(at) {
+            heads.push(head);
+            at = tail;
+        }
+        let Term::Key(key) = self.term(at) else { return None };
+        let joined = |plain, &head: &TerminalId| self.concat(head, plain);
+        (!key.spans.is_empty()).then(|| heads.iter().rev().fold(key.plain, joined))
+    }
+
+    /// The bytes after which `id` and `plain`, which reads the same without an exclusion, may be different, if they are
+    /// known to be few.
+    pub(crate) fn ways_apart(&self, id: TerminalId, plain: TerminalId) -> Option<SmallVec<[u8; 16]>> {
+        const FEW: usize = 32;
         match self.term(id) {
-            Term::Key(key) if !key.spans.is_empty() => Some(key.plain),
-            &Term::Concat(head, tail) => match self.term(tail) {
-                Term::Key(key) if !key.spans.is_empty() => Some(self.concat(head, key.plain)),
-                _ => None,
-            },
-            _ => None,
+            Term::Key(key) if key.escape.is_empty() => {
+                let mut bytes = self.next_bytes(&key.spans, key.depth as usize);
+                bytes.extend([b'"', b'\\']);
+                Some(bytes)
+            }
+            _ => {
+                let bytes = || self.row(plain).iter().flat_map(|&(low, high, _)| low..=high);
+                (bytes().count() <= FEW).then(|| bytes().collect())
+            }
         }
     }
 

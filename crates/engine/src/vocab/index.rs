@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::slices::{Kinds, Slice, Slices};
 use super::trie::Trie;
 use super::{TokenId, TokenTable};
-use crate::mask::{KnownSuspects, SharedTables};
+use crate::mask::{Doubtful, SharedTables};
 
 /// The trie of all tokens, the slices, and the token tables of terminals.
 pub(crate) struct TokenIndex {
@@ -14,8 +14,8 @@ pub(crate) struct TokenIndex {
     quoted: OnceLock<Box<[u32]>>,
     /// The token tables that grammars share.
     pub(crate) tables: SharedTables,
-    /// The tokens that may hold a whole key.
-    pub(crate) suspects: KnownSuspects,
+    /// The tokens that may hold two keys.
+    pub(crate) doubtful: Doubtful,
 }
 
 impl TokenIndex {
@@ -31,7 +31,7 @@ impl TokenIndex {
             slices: Slices::new(table),
             quoted: OnceLock::new(),
             tables: SharedTables::default(),
-            suspects: KnownSuspects::default(),
+            doubtful: Doubtful::default(),
         }
     }
 

@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 
 use super::trie::Trie;
 use super::{TokenId, TokenTable};
+use crate::mask::Row;
 
 /// A set of kinds of characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,7 +93,7 @@ impl Kinds {
 #[derive(Debug)]
 pub(crate) struct Slice {
     /// A bit for each token of the kinds.
-    pub(crate) mask: Arc<[u32]>,
+    pub(crate) mask: Arc<Row>,
     /// The trie of all other tokens.
     pub(crate) rest: Arc<Trie>,
 }
@@ -100,7 +101,7 @@ pub(crate) struct Slice {
 impl Slice {
     /// Whether a token is of the kinds.
     pub(crate) fn contains(&self, token: u32) -> bool {
-        self.mask[token as usize / 32] >> (token % 32) & 1 == 1
+        self.mask.words()[token as usize / 32] >> (token % 32) & 1 == 1
     }
 }
 
@@ -182,14 +183,14 @@ impl Slices {
 
     /// The tokens of a slice that have at most `most` characters; the long ones are in neither part.
     fn shortened(&self, all: &Slice, kinds: Kinds, most: u8) -> Slice {
-        let mut mask = all.mask.to_vec();
+        let mut mask = all.mask.words().to_vec();
         let is_long = |token: &&u32| self.lengths[**token as usize] > most;
         for &token in self.longest_first.iter().take_while(is_long) {
             if self.kinds[token as usize].within(kinds) {
                 mask[token as usize / 32] &= !(1 << (token % 32));
             }
         }
-        Slice { mask: mask.into(), rest: Arc::clone(&all.rest) }
+        Slice { mask: Arc::new(Row::new(mask)), rest: Arc::clone(&all.rest) }
     }
 
     fn build(&self, kinds: Kinds, table: &TokenTable, sorted: &[u32]) -> Option<Slice> {
@@ -205,7 +206,7 @@ impl Slices {
         let others = sorted.iter().filter(|&&token| !inside(token));
         let rest =
             Arc::new(Trie::from_sorted(others.map(|&token| (table.token_bytes(TokenId(token)), token))));
-        Some(Slice { mask: mask.into(), rest })
+        Some(Slice { mask: Arc::new(Row::new(mask)), rest })
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -214,7 +215,7 @@ impl Slices {
         size_of_val(&*self.kinds)
             + size_of_val(&*self.lengths)
             + size_of_val(&*self.longest_first)
-            + slices.map(|slice| size_of_val(&*slice.mask) + slice.rest.memory_bytes()).sum::<usize>()
+            + slices.map(|slice| slice.mask.memory_bytes() + slice.rest.memory_bytes()).sum::<usize>()
     }
 }
 
