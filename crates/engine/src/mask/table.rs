@@ -29,6 +29,9 @@ const FEW: usize = 32;
 /// A subtree with more tokens than this is walked once for each state, and the result kept.
 pub(super) const WORTH_A_TABLE: usize = 48;
 
+/// So many nodes are looked at to make a table from that of a state without bounds; then it is made anew.
+const WORTH_LOOKING: usize = 2_000;
+
 /// What a state does with each token of a subtree.
 pub(crate) struct TerminalTable {
     /// The tokens that end inside.
@@ -121,7 +124,8 @@ impl TerminalTable {
             return None;
         }
         let exit_trie = self.exit_trie(trie);
-        let lost = lost_nodes(arena, exit_trie, root, (key, plain), |_, _, _| false).nodes;
+        let lost = lost_nodes(arena, exit_trie, root, (key, plain), usize::MAX, |_, _, _| false);
+        let lost = lost.map(|lost| lost.nodes).unwrap_or_default();
         Some(self.without(exit_trie, root, &lost, &tokens))
     }
 
@@ -136,11 +140,11 @@ impl TerminalTable {
     ) -> Bounded {
         let lost_in = |trie: &Trie| {
             let heights = trie.heights();
-            lost_nodes(arena, trie, root, (state, relaxed), |node, state, relaxed| {
+            lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, |node, state, relaxed| {
                 arena.agree_within(state, relaxed, u32::from(heights[node as usize]))
             })
         };
-        let lost = lost_in(trie);
+        let Some(lost) = lost_in(trie) else { return Bounded::Unknown };
         if lost.nodes.is_empty() {
             return Bounded::Same;
         }
@@ -152,7 +156,8 @@ impl TerminalTable {
         if lost.may_end && tokens.iter().any(|&token| slice.contains(token)) {
             return Bounded::Unknown;
         }
-        Bounded::Fewer(self.without(&slice.rest, root, &lost_in(&slice.rest).nodes, &tokens))
+        let Some(at_exits) = lost_in(&slice.rest) else { return Bounded::Unknown };
+        Bounded::Fewer(self.without(&slice.rest, root, &at_exits.nodes, &tokens))
     }
 
     /// The table without `tokens`, and without the ends under the nodes `lost` of the trie of the exits.
@@ -225,7 +230,8 @@ pub(super) fn lost_tokens(
     key: TerminalId,
     plain: TerminalId,
 ) -> Box<[u32]> {
-    tokens_under(trie, &lost_nodes(arena, trie, root, (key, plain), |_, _, _| false).nodes).into()
+    let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _, _| false);
+    tokens_under(trie, &lost.map(|lost| lost.nodes).unwrap_or_default()).into()
 }
 
 /// The nodes that one state reaches and another does not.
@@ -237,17 +243,20 @@ struct Lost {
 }
 
 /// The nodes that the second of `states` reaches and the first does not. `agrees` may say of a node and the states there
-/// that nothing below is lost.
+/// that nothing below is lost. Gives up after `most` nodes.
 fn lost_nodes(
     arena: &Arena,
     trie: &Trie,
     root: NodeIndex,
     states: (TerminalId, TerminalId),
+    most: usize,
     agrees: impl Fn(NodeIndex, TerminalId, TerminalId) -> bool,
-) -> Lost {
+) -> Option<Lost> {
     let mut lost = Lost { nodes: Vec::new(), may_end: false };
     let mut stack = vec![(root, states.0, states.1)];
+    let mut left = most;
     while let Some((node, state, wider)) = stack.pop() {
+        left = left.checked_sub(1)?;
         let mut visit = |child: NodeIndex, wider: TerminalId| {
             if wider == TerminalId::NEVER {
                 return;
@@ -274,7 +283,7 @@ fn lost_nodes(
         }
     }
     lost.nodes.sort_unstable();
-    lost
+    Some(lost)
 }
 
 fn tokens_under(trie: &Trie, nodes: &[NodeIndex]) -> Vec<u32> {
