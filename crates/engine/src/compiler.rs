@@ -13,7 +13,9 @@
 //! 4. Errors are not cached.
 //!
 //! A compiled grammar grows while it is used, because its tables are filled lazily. Its weight is therefore asked
-//! for anew whenever the bound is enforced: at every insertion, and at every 64th hit.
+//! for anew whenever the bound is enforced: when so many values have come that it is a sixteenth of them all, when they
+//! alone would break it, and at every 64th hit. To weigh all of a thousand grammars for each that comes would take longer
+//! than to compile it.
 //!
 //! The keys and the values are type parameters, so that the rules above can be tested without a grammar.
 
@@ -64,6 +66,10 @@ struct State<K, V> {
     entries: HashMap<K, Entry<V>, FxBuildHasher>,
     flights: HashMap<K, Arc<Flight<V>>, FxBuildHasher>,
     limit_bytes: usize,
+    /// What all values held when they were last weighed, and what those that came since held when they came.
+    weighed_bytes: usize,
+    /// How many came since.
+    unweighed: usize,
     clock: u64,
     counters: CacheCounters,
 }
@@ -109,6 +115,8 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
                 entries: HashMap::default(),
                 flights: HashMap::default(),
                 limit_bytes,
+                weighed_bytes: 0,
+                unweighed: 0,
                 clock: 0,
                 counters: CacheCounters::default(),
             }),
@@ -235,9 +243,24 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
         Some(Arc::clone(&entry.value))
     }
 
+    /// Takes note of a value that has come, and takes out others if it is time to.
+    fn note(&mut self, bytes: usize) -> Vec<Arc<V>> {
+        self.weighed_bytes += bytes;
+        self.unweighed += 1;
+        let is_time = self.weighed_bytes > self.limit_bytes || self.unweighed * 16 >= self.entries.len();
+        if is_time { self.evict() } else { vec![] }
+    }
+
     /// Takes out the values that were not used for the longest time until the rest is within the bound.
     fn evict(&mut self) -> Vec<Arc<V>> {
+        let dropped = self.take_oldest();
+        self.unweighed = 0;
+        dropped
+    }
+
+    fn take_oldest(&mut self) -> Vec<Arc<V>> {
         let mut total: usize = self.entries.values().map(|entry| entry.value.weigh()).sum();
+        self.weighed_bytes = total;
         if total <= self.limit_bytes {
             return vec![];
         }
@@ -255,6 +278,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
                 dropped.push(entry.value);
             }
         }
+        self.weighed_bytes = total;
         dropped
     }
 }
@@ -276,7 +300,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> Drop for Landing<'_, K, V> {
         if let Outcome::Ready(value) = &outcome {
             let used = state.tick();
             state.entries.insert(self.key.clone(), Entry { value: Arc::clone(value), used });
-            dropped = state.evict();
+            dropped = state.note(value.weigh());
         }
         drop(state);
         *self.flight.outcome.lock() = Some(outcome);
