@@ -12,7 +12,7 @@ use tokenstile_grammar::machine::Machine;
 
 use crate::config::{Lists, SetId, Sets};
 use crate::limits::PROCESS;
-use crate::mask::{LostTokens, SubtreeMasks, SubtreeTables};
+use crate::mask::{KeyMasks, LostByKey, LostByNodes, SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
 
@@ -25,7 +25,9 @@ pub(crate) struct Generation {
     lists: Lists,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
-    lost_tokens: LostTokens,
+    key_masks: KeyMasks,
+    lost_by_key: LostByKey,
+    lost_by_nodes: LostByNodes,
     remembers_keys: bool,
     doubtful: OnceLock<Arc<[u32]>>,
     /// The state that each terminal starts with, by expression; 0 is unknown.
@@ -54,7 +56,9 @@ impl Generation {
             doubtful: OnceLock::new(),
             subtree_tables: SubtreeTables::default(),
             subtree_masks: SubtreeMasks::default(),
-            lost_tokens: LostTokens::default(),
+            key_masks: KeyMasks::default(),
+            lost_by_key: LostByKey::default(),
+            lost_by_nodes: LostByNodes::default(),
             machine,
             tokens,
             entry_states,
@@ -94,8 +98,16 @@ impl Generation {
         &self.subtree_masks
     }
 
-    pub(crate) fn lost_tokens(&self) -> &LostTokens {
-        &self.lost_tokens
+    pub(crate) fn key_masks(&self) -> &KeyMasks {
+        &self.key_masks
+    }
+
+    pub(crate) fn lost_by_key(&self) -> &LostByKey {
+        &self.lost_by_key
+    }
+
+    pub(crate) fn lost_by_nodes(&self) -> &LostByNodes {
+        &self.lost_by_nodes
     }
 
     /// The words of a row of bits.
@@ -153,7 +165,9 @@ impl Generation {
     pub(crate) fn memory_bytes(&self) -> usize {
         let tables = self.subtree_tables.memory_bytes()
             + self.subtree_masks.memory_bytes()
-            + self.lost_tokens.memory_bytes()
+            + self.key_masks.memory_bytes()
+            + self.lost_by_key.memory_bytes()
+            + self.lost_by_nodes.memory_bytes()
             + self.lists.memory_bytes()
             + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.terminals.memory_bytes() + tables

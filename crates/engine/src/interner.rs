@@ -5,16 +5,17 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::HashTable;
 use parking_lot::Mutex;
+use rustc_hash::FxBuildHasher;
 
-const SHARDS: usize = 16;
+const SHARDS: usize = 8;
 
 /// An append-only set of values, numbered from 0.
 pub(crate) struct Interner<T> {
     values: boxcar::Vec<T>,
     shards: [Mutex<HashTable<(u64, u32)>>; SHARDS],
-    hasher: DefaultHashBuilder,
+    hasher: FxBuildHasher,
 }
 
 impl<T> Interner<T> {
@@ -22,7 +23,7 @@ impl<T> Interner<T> {
         Interner {
             values: boxcar::Vec::new(),
             shards: std::array::from_fn(|_| Mutex::new(HashTable::new())),
-            hasher: DefaultHashBuilder::default(),
+            hasher: FxBuildHasher,
         }
     }
 
@@ -46,7 +47,7 @@ impl<T> Interner<T> {
         make: impl FnOnce() -> T,
     ) -> (u32, bool) {
         let hash = self.hasher.hash_one(key);
-        let mut shard = self.shards[(hash >> 60) as usize % SHARDS].lock();
+        let mut shard = self.shards[(hash >> 61) as usize % SHARDS].lock();
         let found = shard.find(hash, |&(other, id)| other == hash && same(&self.values[id as usize]));
         if let Some(&(_, id)) = found {
             return (id, false);

@@ -18,7 +18,7 @@ use crate::compiled::CompiledGrammar;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::history::{History, Step};
-use crate::mask::set_bit;
+use crate::mask::{clear_bit, has_bit, set_bit};
 use crate::oracle::{Oracle, OracleState};
 use crate::vocab::TokenId;
 
@@ -197,7 +197,7 @@ impl Matcher {
     /// Whether nothing but stop tokens can be read: a vocabulary that cannot spell their text otherwise.
     fn only_stop_tokens_fit(&self, config: SetId) -> bool {
         let mask = self.generation.mask(config);
-        mask.len() == self.stop_tokens.iter().filter(|&&token| mask.contains(token)).count()
+        mask.is_within(&self.stop_tokens)
     }
 
     /// Accepts `bytes` as one step if they fit; otherwise nothing changes.
@@ -243,26 +243,25 @@ impl Matcher {
         }
         let generation = &self.generation;
         let mask = generation.mask(step.config);
-        mask.fill(row);
-        let mut count = mask.len();
+        let more_bytes = mask.fill(row);
+        if more_bytes > 0 {
+            generation.note_table(more_bytes);
+        }
         for &token in &self.stop_tokens {
-            let was = mask.contains(token);
+            let was = has_bit(row, token);
             let may_end = generation.sets().ends(step.config) && !self.terminate_without_stop_token;
             let is = may_end || (was && self.next_by_stop_token(step.config, token).is_some());
             match (was, is) {
-                (false, true) => {
-                    set_bit(row, token);
-                    count += 1;
-                }
-                (true, false) => {
-                    row[token as usize / 32] &= !(1 << (token % 32));
-                    count -= 1;
-                }
+                (false, true) => set_bit(row, token),
+                (true, false) => clear_bit(row, token),
                 _ => {}
             }
         }
+        let count = || row.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        let is_restricted =
+            mask.at_most() + self.stop_tokens.len() < self.vocab_size() || count() != self.vocab_size();
         self.tidy();
-        count != self.vocab_size()
+        is_restricted
     }
 
     /// Whether the text may end here.

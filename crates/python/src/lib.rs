@@ -17,13 +17,7 @@ mod matcher;
 mod serialize;
 mod tokenizer_info;
 
-use mimalloc::MiMalloc;
 use pyo3::prelude::*;
-
-/// Tables are many small pieces of memory that live as long as their grammar. The allocator of the platform takes locks
-/// for each once a process has more than one thread, and every process with a tensor library has.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The compiled part of tokenstile. Import from `tokenstile` instead.
 #[pymodule(gil_used = false)]

@@ -272,6 +272,23 @@ impl Generation {
     }
 }
 
+impl Generation {
+    /// Whether a member of a list may begin next. What may begin depends on all that the list has had, so a top of such a
+    /// configuration would tell nothing.
+    pub(crate) fn is_before_member(&self, config: SetId) -> bool {
+        let is_before = |symbol: Symbol| match symbol.kind() {
+            SymbolKind::Frame(node, number) if number > 0 && self.machine().node(node).list.is_some() => {
+                self.lists().place(number).place.phase == Phase::Before
+            }
+            _ => false,
+        };
+        let sets = self.sets();
+        sets.items(config)
+            .iter()
+            .any(|&(_, rest)| sets.items(rest).iter().any(|&(symbol, _)| is_before(symbol)))
+    }
+}
+
 /// What a top keeps of a place.
 ///
 /// Which keys a list has had makes nearly every place a new one, and for a mask nearly nothing of that matters. So what is

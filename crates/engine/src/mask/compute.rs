@@ -13,9 +13,9 @@
 use std::sync::Arc;
 
 use super::plain::is_wide;
-use super::shared::TableKey;
-use super::table::{Bounded, TerminalTable, lost_tokens};
-use super::tokens::{Mask, Part};
+use super::shared::{Lost, TableKey};
+use super::table::{Bounded, TerminalTable, excluded_nodes, tokens_under};
+use super::tokens::{Mask, Part, Parts};
 use super::walker::{Pending, Walker};
 use crate::config::{LOST_HOLE, MaskSlot, SetId, SymbolKind, Top};
 use crate::generation::Generation;
@@ -46,7 +46,7 @@ impl KeptMask {
 
 /// The same for a part of masks.
 pub(crate) struct KeptPart {
-    pub(super) part: Part,
+    pub(super) parts: Parts,
     pub(super) pending: Box<[Pending]>,
     /// How much there is to follow; as much as can be if it cannot be followed at all.
     pub(super) weight: usize,
@@ -54,8 +54,9 @@ pub(crate) struct KeptPart {
 
 impl KeptPart {
     fn memory_bytes(&self) -> usize {
+        let is_own = |part: &&Arc<Part>| Arc::strong_count(part) == 1;
         size_of::<Self>()
-            + self.part.memory_bytes()
+            + self.parts.iter().filter(is_own).map(|part| part.memory_bytes()).sum::<usize>()
             + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
     }
 }
@@ -78,9 +79,9 @@ impl Generation {
 
     #[cold]
     fn find_mask(&self, config: SetId) -> &KeptMask {
-        if self.sets().items(config).len() > MANY_ITEMS {
-            let (mask, _) = self.walk_items(config).finish(None);
-            return self.keep_fitting(config, mask);
+        if self.sets().items(config).len() > MANY_ITEMS || self.is_before_member(config) {
+            let (parts, _) = self.walk_items(config).finish(None);
+            return self.keep_fitting(config, Mask::new(parts));
         }
         let mut depth = FIRST_DEPTH;
         let whole = || self.whole(config);
@@ -116,14 +117,14 @@ impl Generation {
         for pending in &kept.pending {
             walker.resume(pending, top.holes[pending.hole() as usize]);
         }
-        let (mask, pending) = walker.finish(Some(&kept.mask));
+        let (parts, pending) = walker.finish(Some(&kept.mask));
         debug_assert!(pending.is_empty(), "a whole configuration has no holes");
-        if mask.len() != kept.mask.len() {
-            return self.keep_fitting(config, mask);
+        if parts.len() > kept.mask.parts().len() {
+            return self.keep_fitting(config, Mask::new(parts));
         }
-        let unfit = self.unfit_tokens(config, &mask);
+        let unfit = self.unfit_tokens(config, &kept.mask);
         if !unfit.is_empty() {
-            let mask = mask.without(&unfit);
+            let mask = kept.mask.without(&unfit);
             return self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() });
         }
         self.sets().remember_mask(config, kept);
@@ -141,8 +142,8 @@ impl Generation {
 
     /// The mask of a configuration, perhaps with holes.
     fn compute_mask(&self, config: SetId) -> KeptMask {
-        let (mask, pending) = self.walk_items(config).finish(None);
-        KeptMask { mask, pending }
+        let (parts, pending) = self.walk_items(config).finish(None);
+        KeptMask { mask: Mask::new(parts), pending }
     }
 
     /// A walk from the terminals and tokens of a configuration.
@@ -155,9 +156,7 @@ impl Generation {
                 SymbolKind::Terminal(state) => {
                     let state = self.terminals().saturate(state);
                     let is_cheap = self.terminals().is_cheap(state);
-                    if is_cheap && (items.len() <= MANY_ITEMS || !self.table(state).has_exits()) {
-                        walker.apply(self.table(state), trie, rest);
-                    } else {
+                    if !(is_cheap && walker.walk_cheap(trie, state, rest, items.len() <= MANY_ITEMS)) {
                         walker.walk_large(trie, Trie::ROOT, state, rest);
                     }
                 }
@@ -303,9 +302,9 @@ impl Generation {
     ) -> Arc<KeptPart> {
         let mut walker = Walker::nested(self, nesting);
         walker.apply(self.table_for(trie, node, state), trie, rest);
-        let (part, pending) = walker.finish_part();
+        let (parts, pending) = walker.finish(None);
         let weight = weight(&pending).unwrap_or(usize::MAX);
-        let kept = Arc::new(KeptPart { part, pending, weight });
+        let kept = Arc::new(KeptPart { parts, pending, weight });
         self.note_table(kept.memory_bytes());
         kept
     }
@@ -320,21 +319,29 @@ impl Generation {
         rest: SetId,
         nesting: u32,
     ) -> &'g KeptPart {
-        let lost = self.lost_tokens().get_or_make((trie.number(), node, state), || {
-            let lost = lost_tokens(self.terminals(), trie, node, state, plain);
-            self.note_table(size_of_val(&*lost));
-            Arc::new(lost)
+        let lost = self.lost_by_key().get_or_make((trie.number(), node, state), || {
+            let nodes = excluded_nodes(self.terminals(), trie, node, state, plain);
+            let lost = self.lost_by_nodes().get_or_make((trie.number(), nodes.as_slice().into()), || {
+                let tokens = tokens_under(trie, &nodes);
+                self.note_table(size_of_val(&*tokens));
+                Arc::new(Lost(tokens.into()))
+            });
+            Arc::clone(lost)
         });
-        if lost.is_empty() {
+        if lost.0.is_empty() {
             return self.mask_under(trie, node, plain, rest, nesting);
         }
-        self.subtree_masks().get_or_make((trie.number(), node, state, rest), || {
+        self.key_masks().get_or_make((trie.number(), node, plain, rest, lost.id()), || {
             let all = self.mask_under(trie, node, plain, rest, nesting);
-            let Some(pending) = Pending::all_without(&all.pending, lost) else {
+            let Some(pending) = Pending::all_without(&all.pending, &lost.0) else {
                 return self.compute_mask_under(trie, node, state, rest, nesting);
             };
             let weight = weight(&pending).unwrap_or(usize::MAX);
-            let kept = Arc::new(KeptPart { part: all.part.without(lost), pending, weight });
+            let without = |part: &Arc<Part>| {
+                let has_lost = lost.0.iter().any(|&token| part.contains(token));
+                if has_lost { Arc::new(part.without(&lost.0)) } else { Arc::clone(part) }
+            };
+            let kept = Arc::new(KeptPart { parts: all.parts.iter().map(without).collect(), pending, weight });
             self.note_table(kept.memory_bytes());
             kept
         })

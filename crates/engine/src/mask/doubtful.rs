@@ -89,6 +89,8 @@ impl Generation {
             let bytes = self.tokens().token_bytes(TokenId(*token));
             mask.contains(*token) && self.step_token(config, TokenId(*token), bytes) == SetId::DEAD
         };
-        self.doubtful().iter().copied().filter(is_unfit).collect()
+        let mut unfit: Vec<u32> = self.doubtful().iter().copied().filter(is_unfit).collect();
+        unfit.sort_unstable();
+        unfit
     }
 }

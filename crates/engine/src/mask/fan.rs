@@ -22,8 +22,14 @@ impl Fan {
         for &(symbol, below) in generation.sets().items(config) {
             let SymbolKind::Terminal(state) = symbol.kind() else { continue };
             let state = terminals.saturate(state);
-            for &(low, high, _) in terminals.row(state) {
-                (low..=high).for_each(|byte| bytes[usize::from(byte) / 64] |= 1 << (byte % 64));
+            let mut add = |byte: u8| bytes[usize::from(byte) / 64] |= 1 << (byte % 64);
+            match terminals.forced_text(state) {
+                Some(text) => text.first_bytes().for_each(add),
+                None => {
+                    for &(low, high, _) in terminals.row(state) {
+                        (low..=high).for_each(&mut add);
+                    }
+                }
             }
             states.push((state, below));
         }

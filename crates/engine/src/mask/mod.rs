@@ -8,7 +8,7 @@
 //!
 //! - [`tokens`]: a set of tokens as it is kept.
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
-//! - [`walk`]: walking a trie with one terminal.
+//! - [`walk`]: walking a trie with one terminal; [`text`]: along a text that must come, or may not.
 //! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
 //! - [`plain`]: which kinds of characters a state takes without end.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
@@ -19,6 +19,7 @@ mod fan;
 mod plain;
 mod shared;
 mod table;
+mod text;
 mod tokens;
 mod walk;
 mod walker;
@@ -26,6 +27,6 @@ mod walker;
 pub(crate) use compute::KeptMask;
 pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
-pub(crate) use shared::{LostTokens, SharedTables, SubtreeMasks, SubtreeTables};
+pub(crate) use shared::{KeyMasks, LostByKey, LostByNodes, SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;
-pub(crate) use tokens::{Row, set_bit};
+pub(crate) use tokens::{Row, clear_bit, has_bit, set_bit};

@@ -87,6 +87,19 @@ impl State {
     }
 }
 
+/// The tokens that a key loses for what it excludes: sorted.
+pub(crate) struct Lost(pub(super) Box<[u32]>);
+
+/// What tells the losses of a generation apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct LostId(usize);
+
+impl Lost {
+    pub(super) fn id(self: &Arc<Self>) -> LostId {
+        LostId(Arc::as_ptr(self) as usize)
+    }
+}
+
 /// What a generation knows of subtrees, by the numbers that things have there.
 pub(crate) struct Memo<K, V> {
     values: boxcar::Vec<Arc<V>>,
@@ -95,8 +108,12 @@ pub(crate) struct Memo<K, V> {
 
 /// The tables of states for subtrees.
 pub(crate) type SubtreeTables = Memo<(u64, NodeIndex, TerminalId), TerminalTable>;
-/// The tokens that a key loses for what it excludes, for subtrees.
-pub(crate) type LostTokens = Memo<(u64, NodeIndex, TerminalId), Box<[u32]>>;
+/// What a key loses for what it excludes, for subtrees.
+pub(crate) type LostByKey = Memo<(u64, NodeIndex, TerminalId), Lost>;
+/// What keys lose, by the nodes of a trie: most keys lose the same, a closing quote.
+pub(crate) type LostByNodes = Memo<(u64, Box<[NodeIndex]>), Lost>;
+/// The masks of plain strings on top of stacks without what a key loses, for subtrees.
+pub(crate) type KeyMasks = Memo<(u64, NodeIndex, TerminalId, SetId, LostId), KeptPart>;
 /// The masks of states on top of stacks, for subtrees.
 pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptPart>;
 

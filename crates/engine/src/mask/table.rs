@@ -16,7 +16,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::plain::plain_kinds;
-use super::tokens::{Part, Row};
+use super::text::closed_nodes;
+use super::tokens::Part;
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
@@ -35,7 +36,7 @@ const WORTH_LOOKING: usize = 2_000;
 /// What a state does with each token of a subtree.
 pub(crate) struct TerminalTable {
     /// The tokens that end inside.
-    pub(crate) stay: Part,
+    pub(crate) stay: Arc<Part>,
     pub(crate) exits: Exits,
     /// The nodes at which the terminal may end, where the exits do not tell.
     ends: Box<[NodeIndex]>,
@@ -89,8 +90,8 @@ impl TerminalTable {
         let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
         let (stay, exits, ends) = walk(arena, state, trie, Trie::ROOT);
         let words = tokens.len().div_ceil(32);
-        let bases: Vec<&Arc<Row>> = slice.iter().map(|slice| &slice.mask).collect();
-        TerminalTable { stay: Part::new_base(words, &bases, stay), exits, ends, slice }
+        let stay = Part::new(words, slice.as_ref().map(|slice| &slice.mask), stay);
+        TerminalTable { stay: Arc::new(stay), exits, ends, slice }
     }
 
     /// The table of `state` for the tokens under `root`.
@@ -103,7 +104,7 @@ impl TerminalTable {
     ) -> Self {
         let (stay, exits, ends) = walk(arena, state, trie, root);
         let words = tokens.len().div_ceil(32);
-        TerminalTable { stay: Part::new(words, &[], stay), exits, ends, slice: None }
+        TerminalTable { stay: Arc::new(Part::new(words, None, stay)), exits, ends, slice: None }
     }
 
     /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
@@ -119,13 +120,12 @@ impl TerminalTable {
         trie: &Arc<Trie>,
         root: NodeIndex,
     ) -> Option<Self> {
-        let tokens = lost_tokens(arena, trie, root, key, plain);
+        let tokens = tokens_under(trie, &excluded_nodes(arena, trie, root, key, plain));
         if tokens.is_empty() {
             return None;
         }
         let exit_trie = self.exit_trie(trie);
-        let lost = lost_nodes(arena, exit_trie, root, (key, plain), usize::MAX, |_, _, _| false);
-        let lost = lost.map(|lost| lost.nodes).unwrap_or_default();
+        let lost = excluded_nodes(arena, exit_trie, root, key, plain);
         Some(self.without(exit_trie, root, &lost, &tokens))
     }
 
@@ -168,12 +168,7 @@ impl TerminalTable {
         };
         let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
         let (exits, ends) = gather(trie, root, ends, &[]);
-        TerminalTable { stay: self.stay.without(tokens), exits, ends, slice: self.slice.clone() }
-    }
-
-    /// Whether any token leaves the terminal.
-    pub(crate) fn has_exits(&self) -> bool {
-        self.exits.len() > 0
+        TerminalTable { stay: Arc::new(self.stay.without(tokens)), exits, ends, slice: self.slice.clone() }
     }
 
     /// The nodes at which the terminal may end while a token goes on.
@@ -222,16 +217,20 @@ fn gather(trie: &Trie, root: NodeIndex, ends: Vec<NodeIndex>, staying_nodes: &[N
     (by_byte(trie, root, &ends, staying_nodes), ends.into())
 }
 
-/// The tokens under `root` that `plain` takes, at least in part, and `key` does not: sorted.
-pub(super) fn lost_tokens(
+/// The nodes that `plain` may reach and `key`, which reads the same but for some texts, does not, without those below them:
+/// sorted.
+pub(super) fn excluded_nodes(
     arena: &Arena,
     trie: &Trie,
     root: NodeIndex,
     key: TerminalId,
     plain: TerminalId,
-) -> Box<[u32]> {
+) -> Vec<NodeIndex> {
+    if let Some((before, texts)) = arena.excluded_texts(key) {
+        return closed_nodes(trie, root, &before, texts);
+    }
     let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _, _| false);
-    tokens_under(trie, &lost.map(|lost| lost.nodes).unwrap_or_default()).into()
+    lost.map(|lost| lost.nodes).unwrap_or_default()
 }
 
 /// The nodes that one state reaches and another does not.
@@ -286,7 +285,8 @@ fn lost_nodes(
     Some(lost)
 }
 
-fn tokens_under(trie: &Trie, nodes: &[NodeIndex]) -> Vec<u32> {
+/// The tokens under some nodes: sorted.
+pub(super) fn tokens_under(trie: &Trie, nodes: &[NodeIndex]) -> Vec<u32> {
     let under = nodes.iter().flat_map(|&node| &trie.tokens()[trie.token_range(node)]);
     let mut tokens: Vec<u32> = under.copied().collect();
     tokens.sort_unstable();

@@ -1,11 +1,14 @@
-//! A mask as it is kept: a shared base, and the tokens beyond it.
+//! Sets of tokens as they are kept.
 //!
-//! Most masks are either a handful of tokens, or the tokens that stay in a terminal, which many masks have in common,
-//! and a few hundred more. So a mask costs its few hundred numbers, and a full row of bits only where it has to.
+//! A *part* is what one table or one walk found: a row of bits that many parts have in common, less a few tokens, and a few
+//! more. A mask is a list of parts, shared with whatever else is made of them, and some tokens of its own. So a mask that is
+//! new costs next to nothing. Most are asked for once or twice; those that are asked for again get a row of bits of their
+//! own, which is quicker to copy than it is to put together.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 /// A row of bits, and how many of them are set.
 #[derive(Clone, Debug)]
@@ -20,10 +23,6 @@ impl Row {
         Row { words: words.into(), count }
     }
 
-    fn empty(words: usize) -> Self {
-        Row { words: vec![0; words].into(), count: 0 }
-    }
-
     /// The words of the row.
     pub(crate) fn words(&self) -> &[u32] {
         &self.words
@@ -35,40 +34,14 @@ impl Row {
 
     #[inline]
     fn has(&self, token: u32) -> bool {
-        self.words[token as usize / 32] >> (token % 32) & 1 == 1
-    }
-
-    fn add(&mut self, tokens: &[u32]) {
-        for &token in tokens {
-            let (word, bit) = (&mut self.words[token as usize / 32], 1 << (token % 32));
-            self.count += u32::from(*word & bit == 0);
-            *word |= bit;
-        }
-    }
-
-    fn remove(&mut self, tokens: &[u32]) {
-        for &token in tokens {
-            let (word, bit) = (&mut self.words[token as usize / 32], 1 << (token % 32));
-            self.count -= u32::from(*word & bit != 0);
-            *word &= !bit;
-        }
+        has_bit(&self.words, token)
     }
 }
 
-/// A set of tokens.
-#[derive(Clone, Debug)]
-pub(crate) struct Mask {
-    base: Option<Arc<Row>>,
-    /// Tokens that are not in the base: sorted, each once.
-    extra: Box<[u32]>,
-}
-
-/// Tokens that are a part of masks: as much as any mask needs to know of them.
-#[derive(Clone, Debug)]
-pub(crate) struct Part {
-    pub(super) base: Option<Arc<Row>>,
-    /// Tokens in any order, some perhaps in the base, or more than once.
-    pub(super) extra: Box<[u32]>,
+/// Whether the bit of `token` is set.
+#[inline]
+pub(crate) fn has_bit(row: &[u32], token: u32) -> bool {
+    row[token as usize / 32] >> (token % 32) & 1 == 1
 }
 
 /// Sets the bit of `token`.
@@ -77,146 +50,222 @@ pub(crate) fn set_bit(row: &mut [u32], token: u32) {
     row[token as usize / 32] |= 1 << (token % 32);
 }
 
-/// How many tokens a mask that is filled often keeps as numbers: setting more one by one would cost more than copying
-/// a row of their own.
-fn few(words: usize) -> usize {
-    words / 32 + 32
+/// Clears the bit of `token`.
+#[inline]
+pub(crate) fn clear_bit(row: &mut [u32], token: u32) {
+    row[token as usize / 32] &= !(1 << (token % 32));
 }
 
-/// How many tokens a part of masks keeps as numbers: more would take more memory than a row.
+/// Tokens that are a part of masks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Part {
+    base: Option<Arc<Row>>,
+    /// Tokens of the base that are not in the part.
+    lost: Box<[u32]>,
+    /// Tokens in any order, some perhaps in the base, or more than once.
+    extra: Box<[u32]>,
+}
+
+/// How many tokens of a base a part may lose, and how many more than its base it keeps as numbers: with more of them it
+/// has a row of its own, which then takes less memory, and less time to fill.
 fn many(words: usize) -> usize {
+    words / 8 + 32
+}
+
+/// The same where there is no base.
+fn most(words: usize) -> usize {
     words / 2 + 32
 }
 
-/// One row of all the bits in `bases`.
-fn join(bases: &[&Arc<Row>]) -> Option<Arc<Row>> {
-    match bases {
-        [] => None,
-        [one] => Some(Arc::clone(one)),
-        [first, rest @ ..] => {
-            let mut row: Vec<u32> = first.words.to_vec();
-            for other in rest {
-                row.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
-            }
-            Some(Arc::new(Row::new(row)))
-        }
-    }
-}
-
-/// The row of a base, or an empty one, with more tokens.
-fn joined_by(base: Option<&Arc<Row>>, words: usize, tokens: &[u32]) -> Arc<Row> {
-    let mut row = base.map_or_else(|| Row::empty(words), |base| (**base).clone());
-    row.add(tokens);
-    Arc::new(row)
-}
-
 impl Part {
-    /// Whether `token` is in it.
-    #[cfg(test)]
-    pub(crate) fn contains(&self, token: u32) -> bool {
-        let in_base = |base: &Arc<Row>| base.words()[token as usize / 32] >> (token % 32) & 1 == 1;
-        self.base.as_ref().is_some_and(in_base) || self.extra.contains(&token)
+    /// A part of a row of bits and single tokens; `words` is the width of a row.
+    pub(crate) fn new(words: usize, base: Option<&Arc<Row>>, extra: Vec<u32>) -> Self {
+        let most = if base.is_some() { many(words) } else { most(words) };
+        let part = Part { base: base.cloned(), lost: Box::default(), extra: extra.into() };
+        if part.extra.len() > most { part.in_one_row(words) } else { part }
     }
 
-    /// A part from the rows of bits in `bases`, and single tokens; `words` is the width of a row.
-    pub(crate) fn new(words: usize, bases: &[&Arc<Row>], extra: Vec<u32>) -> Self {
-        Self::with_most(words, bases, extra, many(words))
+    /// The same tokens as one row.
+    fn in_one_row(&self, words: usize) -> Self {
+        let mut row = vec![0; words];
+        self.add_to(&mut row, true);
+        Part { base: Some(Arc::new(Row::new(row))), lost: Box::default(), extra: Box::default() }
     }
 
-    /// A part that many masks have as their base: it has few tokens of its own.
-    pub(crate) fn new_base(words: usize, bases: &[&Arc<Row>], extra: Vec<u32>) -> Self {
-        let most = if bases.is_empty() { many(words) } else { few(words) / 2 };
-        Self::with_most(words, bases, extra, most)
-    }
-
-    fn with_most(words: usize, bases: &[&Arc<Row>], extra: Vec<u32>, most: usize) -> Self {
-        let base = join(bases);
-        if extra.len() > most {
-            return Part { base: Some(joined_by(base.as_ref(), words, &extra)), extra: Box::default() };
-        }
-        Part { base, extra: extra.into() }
-    }
-
-    /// The part without `tokens`.
+    /// The part without `tokens`, which are sorted.
     pub(crate) fn without(&self, tokens: &[u32]) -> Self {
-        let (base, extra) = without(self.base.as_ref(), &self.extra, tokens);
-        Part { base, extra }
+        let is_lost = |token: &u32| tokens.binary_search(token).is_ok();
+        let extra = self.extra.iter().copied().filter(|token| !is_lost(token)).collect();
+        let Some(base) = &self.base else { return Part { extra, ..Part::default() } };
+        let before = self.lost.iter().filter(|token| !is_lost(token));
+        let lost = before.chain(tokens.iter().filter(|&&token| base.has(token))).copied().collect();
+        let words = base.words.len();
+        let part = Part { base: Some(Arc::clone(base)), lost, extra };
+        if part.lost.len() > many(words) { part.in_one_row(words) } else { part }
+    }
+
+    /// Whether `token` is in it.
+    pub(crate) fn contains(&self, token: u32) -> bool {
+        let in_base = self.base.as_ref().is_some_and(|base| base.has(token)) && !self.lost.contains(&token);
+        in_base || self.extra.contains(&token)
+    }
+
+    /// No fewer tokens than are in it.
+    fn at_most(&self) -> usize {
+        self.base.as_ref().map_or(0, |base| base.count as usize) + self.extra.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.base.is_none() && self.extra.is_empty()
+    }
+
+    /// Adds it to `row`, or writes it over what was there if it `is_first`.
+    #[inline]
+    fn add_to(&self, row: &mut [u32], is_first: bool) {
+        match &self.base {
+            Some(base) if is_first => {
+                row.copy_from_slice(&base.words);
+                self.lost.iter().for_each(|&token| clear_bit(row, token));
+            }
+            Some(base) => {
+                let is_lost = |&token: &u32| !has_bit(row, token);
+                let lost: SmallVec<[u32; 32]> = self.lost.iter().copied().filter(is_lost).collect();
+                row.iter_mut().zip(&base.words).for_each(|(word, other)| *word |= other);
+                lost.iter().for_each(|&token| clear_bit(row, token));
+            }
+            None if is_first => row.fill(0),
+            None => {}
+        }
+        self.extra.iter().for_each(|&token| set_bit(row, token));
     }
 
     /// The memory that is this part's own.
     pub(crate) fn memory_bytes(&self) -> usize {
-        own_bytes(self.base.as_ref()) + self.extra.len() * 4
+        let is_own = |base: &&Arc<Row>| Arc::strong_count(base) == 1;
+        let base = self.base.as_ref().filter(is_own).map_or(0, |base| base.memory_bytes());
+        size_of::<Self>() + base + (self.lost.len() + self.extra.len()) * 4
     }
 }
 
-fn without(base: Option<&Arc<Row>>, extra: &[u32], tokens: &[u32]) -> (Option<Arc<Row>>, Box<[u32]>) {
-    let mut base = base.cloned();
-    if let Some(row) = base.as_mut().filter(|row| tokens.iter().any(|&token| row.has(token))) {
-        Arc::make_mut(row).remove(tokens);
+/// A set of tokens, put together from parts.
+pub(crate) type Parts = SmallVec<[Arc<Part>; 4]>;
+
+/// Puts together some parts, each once, and single tokens, where `words` is the width of a row. A part with a base comes
+/// first.
+pub(crate) fn gather(words: usize, parts: &[&Arc<Part>], extra: Vec<u32>) -> Parts {
+    let mut all: Parts = SmallVec::new();
+    for &part in parts.iter().filter(|part| !part.is_empty()) {
+        if !all.iter().any(|known| Arc::ptr_eq(known, part)) {
+            all.push(Arc::clone(part));
+        }
     }
-    let lost: FxHashSet<u32> = tokens.iter().copied().collect();
-    (base, extra.iter().copied().filter(|token| !lost.contains(token)).collect())
+    if !extra.is_empty() {
+        all.push(Arc::new(Part::new(words, None, extra)));
+    }
+    if let Some(at) = all.iter().position(|part| part.base.is_some()) {
+        all.swap(0, at);
+    }
+    all
 }
 
-fn own_bytes(base: Option<&Arc<Row>>) -> usize {
-    base.filter(|base| Arc::strong_count(base) == 1).map_or(0, |base| base.memory_bytes())
+/// The mask of a configuration.
+#[derive(Debug)]
+pub(crate) struct Mask {
+    parts: Parts,
+    /// How often it was filled, up to where it gets a row of its own.
+    fills: AtomicU8,
+    row: OnceLock<Box<[u32]>>,
 }
+
+/// A mask that is filled more often than this gets a row of its own,
+const FILLS_WITHOUT_ROW: u8 = 3;
+/// if it has more tokens than this beyond one base: to set fewer costs no more than to copy a row of its own.
+const FEW_EXTRA: usize = 96;
 
 impl Mask {
-    /// A mask of `words` words from the rows of bits in `bases` and the single tokens in `extra`.
-    pub(crate) fn new(words: usize, bases: &[&Arc<Row>], mut extra: Vec<u32>) -> Self {
-        let base = join(bases);
-        if let Some(base) = &base {
-            extra.retain(|&token| !base.has(token));
-        }
-        if extra.len() > few(words) {
-            return Mask { base: Some(joined_by(base.as_ref(), words, &extra)), extra: Box::default() };
-        }
-        extra.sort_unstable();
-        extra.dedup();
-        Mask { base, extra: extra.into() }
+    /// The mask of these parts.
+    pub(crate) fn new(parts: Parts) -> Self {
+        Mask { parts, fills: AtomicU8::new(0), row: OnceLock::new() }
     }
 
-    /// The mask without `tokens`.
+    /// The parts that it was made of.
+    pub(crate) fn parts(&self) -> &[Arc<Part>] {
+        &self.parts
+    }
+
+    /// The mask without `tokens`, which are sorted.
     pub(crate) fn without(&self, tokens: &[u32]) -> Self {
-        let (base, extra) = without(self.base.as_ref(), &self.extra, tokens);
-        Mask { base, extra }
+        Mask::new(self.parts.iter().map(|part| Arc::new(part.without(tokens))).collect())
     }
 
-    /// Writes the mask over `row`.
+    /// Writes the mask over `row`. Gives the bytes that it takes more than before.
     #[inline]
-    pub(crate) fn fill(&self, row: &mut [u32]) {
-        match &self.base {
-            Some(base) => row.copy_from_slice(&base.words),
-            None => row.fill(0),
+    pub(crate) fn fill(&self, row: &mut [u32]) -> usize {
+        if let Some(own) = self.row.get() {
+            row.copy_from_slice(own);
+            return 0;
         }
-        for &token in &self.extra {
-            set_bit(row, token);
-        }
+        let Some((first, others)) = self.parts.split_first() else {
+            row.fill(0);
+            return 0;
+        };
+        first.add_to(row, true);
+        others.iter().for_each(|part| part.add_to(row, false));
+        self.count_fill(row)
     }
 
-    /// How many tokens are in the mask.
-    pub(crate) fn len(&self) -> usize {
-        self.base.as_ref().map_or(0, |base| base.count as usize) + self.extra.len()
+    /// Counts that it was filled into `row`, and keeps that if it was often enough.
+    fn count_fill(&self, row: &[u32]) -> usize {
+        let fills = self.fills.load(Ordering::Relaxed);
+        if fills < FILLS_WITHOUT_ROW {
+            self.fills.store(fills + 1, Ordering::Relaxed);
+            return 0;
+        }
+        let extra = |part: &Arc<Part>| part.extra.len() + part.lost.len();
+        let bases = self.parts.iter().filter(|part| part.base.is_some()).count();
+        if bases < 2 && self.parts.iter().map(extra).sum::<usize>() <= FEW_EXTRA {
+            return 0;
+        }
+        let is_kept = self.row.set(row.into()).is_ok();
+        if is_kept { size_of_val(row) } else { 0 }
+    }
+
+    /// No fewer tokens than are in the mask.
+    pub(crate) fn at_most(&self) -> usize {
+        self.parts.iter().map(|part| part.at_most()).sum()
     }
 
     /// Whether `token` is in the mask.
     pub(crate) fn contains(&self, token: u32) -> bool {
-        self.base.as_ref().is_some_and(|base| base.has(token)) || self.extra.binary_search(&token).is_ok()
+        match self.row.get() {
+            Some(row) => has_bit(row, token),
+            None => self.parts.iter().any(|part| part.contains(token)),
+        }
     }
 
-    /// The row of bits that other masks may share.
-    pub(crate) fn base(&self) -> Option<&Arc<Row>> {
-        self.base.as_ref()
-    }
-
-    /// The tokens beyond the base.
-    pub(crate) fn extra(&self) -> &[u32] {
-        &self.extra
+    /// Whether all of its tokens are among `tokens`, which are few.
+    pub(crate) fn is_within(&self, tokens: &[u32]) -> bool {
+        self.parts.iter().all(|part| {
+            part.base.as_ref().is_none_or(|base| base.count as usize <= tokens.len() + part.lost.len())
+                && part.tokens().all(|token| tokens.contains(&token))
+        })
     }
 
     /// The memory that is this mask's own.
     pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + self.extra.len() * 4 + own_bytes(self.base.as_ref())
+        let is_own = |part: &&Arc<Part>| Arc::strong_count(part) == 1;
+        let parts = self.parts.iter().filter(is_own).map(|part| part.memory_bytes()).sum::<usize>();
+        size_of::<Self>() + parts
+    }
+}
+
+impl Part {
+    /// All of its tokens, some perhaps more than once.
+    fn tokens(&self) -> impl Iterator<Item = u32> {
+        let words = self.base.iter().flat_map(|base| base.words.iter().copied().zip(0..));
+        let in_base = words.flat_map(|(word, at)| {
+            (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 32 + bit)
+        });
+        in_base.filter(|token| !self.lost.contains(token)).chain(self.extra.iter().copied())
     }
 }

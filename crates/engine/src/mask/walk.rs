@@ -1,5 +1,6 @@
 //! Walking a trie with a terminal.
 
+use super::text::walk_text;
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::trie::{NodeIndex, Trie};
 
@@ -22,6 +23,17 @@ pub(super) fn walk_terminal(
 ) {
     stack.push((root, state));
     while let Some((node, state)) = stack.pop() {
+        if let Some(text) = arena.forced_text(state) {
+            walk_text(trie, node, &text, on_tokens, &mut |read| {
+                if arena.is_nullable(text.then) {
+                    on_end(read);
+                }
+                if text.then != TerminalId::EMPTY {
+                    stack.push((read, text.then));
+                }
+            });
+            continue;
+        }
         let mut visit = |child: NodeIndex, next: TerminalId| {
             if next == TerminalId::NEVER {
                 return;

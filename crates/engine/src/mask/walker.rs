@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 use smallvec::SmallVec;
 
 use super::fan::Fan;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
-use super::tokens::{Mask, Part, Row};
+use super::tokens::{Mask, Part, Parts, gather};
 use super::walk::{WalkStack, walk_terminal};
 use crate::config::{Holes, SetId};
 use crate::generation::Generation;
@@ -73,8 +73,8 @@ pub(super) struct Walker<'g> {
     generation: &'g Generation,
     alive: Vec<u32>,
     /// Parts whose tokens are alive as well.
-    parts: Vec<&'g Part>,
-    groups: HashMap<SetId, Group<'g>>,
+    parts: Vec<&'g Arc<Part>>,
+    groups: HashMap<SetId, Group<'g>, FxBuildHasher>,
     /// The stacks whose groups have nodes to follow.
     waiting: Vec<SetId>,
     pending: Vec<Pending>,
@@ -87,6 +87,9 @@ pub(super) struct Walker<'g> {
 const MAX_PENDING: usize = 32;
 const MAX_DEPTH: u32 = 8;
 
+/// A subtree with at most so many tokens is walked in place with a state that takes few bytes.
+const FEW_FOR_THIN: usize = 1_000;
+
 /// Walks nest up to this depth; beyond it they are done in place.
 const MAX_NESTING: u32 = 12;
 
@@ -94,8 +97,28 @@ const MAX_NESTING: u32 = 12;
 #[derive(Default)]
 struct Group<'g> {
     nodes: Vec<(&'g Arc<Trie>, NodeIndex)>,
-    /// Those that were noted, so that an ambiguous grammar follows each once.
+    /// The first nodes that came, all at once and each once.
+    first: Vec<(&'g Arc<Trie>, NodeIndex)>,
+    /// All that came, once more have come, so that an ambiguous grammar follows each once.
     seen: FxHashSet<(u64, NodeIndex)>,
+}
+
+impl<'g> Group<'g> {
+    /// Adds nodes, which are all different. Whether there is anything to follow now that there was not before.
+    fn add(&mut self, trie: &'g Arc<Trie>, nodes: &[NodeIndex]) -> bool {
+        let waited = !self.nodes.is_empty();
+        if self.first.is_empty() {
+            self.first.extend(nodes.iter().map(|&node| (trie, node)));
+            self.nodes.extend_from_slice(&self.first);
+            return !waited && !self.nodes.is_empty();
+        }
+        if self.seen.is_empty() {
+            self.seen.extend(self.first.iter().map(|(trie, node)| (trie.number(), *node)));
+        }
+        let new = nodes.iter().filter(|&&node| self.seen.insert((trie.number(), node)));
+        self.nodes.extend(new.map(|&node| (trie, node)));
+        !waited && !self.nodes.is_empty()
+    }
 }
 
 impl<'g> Walker<'g> {
@@ -109,7 +132,7 @@ impl<'g> Walker<'g> {
             generation,
             alive: Vec::new(),
             parts: Vec::new(),
-            groups: HashMap::new(),
+            groups: HashMap::with_hasher(FxBuildHasher),
             waiting: Vec::new(),
             pending: Vec::new(),
             stack: WalkStack::new(),
@@ -168,11 +191,7 @@ impl<'g> Walker<'g> {
         if nodes.is_empty() {
             return;
         }
-        let group = self.groups.entry(rest).or_default();
-        let waits = !group.nodes.is_empty();
-        let new = nodes.iter().filter(|&&node| group.seen.insert((trie.number(), node)));
-        group.nodes.extend(new.map(|&node| (trie, node)));
-        if !waits && !group.nodes.is_empty() {
+        if self.groups.entry(rest).or_default().add(trie, nodes) {
             self.waiting.push(rest);
         }
     }
@@ -199,16 +218,41 @@ impl<'g> Walker<'g> {
 
     fn walk(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
         let terminals = self.generation.terminals();
-        if trie.token_range(node).len() > WORTH_A_TABLE && !terminals.is_cheap(state) {
+        let count = trie.token_range(node).len();
+        let is_quick = || terminals.is_cheap(state) || (count <= FEW_FOR_THIN && terminals.is_thin(state));
+        if count > WORTH_A_TABLE && !is_quick() {
             return self.walk_large(trie, node, state, below);
         }
-        let mut ends: SmallVec<[NodeIndex; 16]> = SmallVec::new();
+        let ends = self.walk_through(trie, node, state);
+        self.add(trie, &ends, below);
+    }
+
+    /// Takes the tokens under `node` that stay in `state`. The nodes at which the others leave it.
+    fn walk_through(&mut self, trie: &Trie, node: NodeIndex, state: TerminalId) -> SmallVec<[NodeIndex; 16]> {
+        let mut ends = SmallVec::new();
         let alive = &mut self.alive;
         let mut on_tokens = |_: NodeIndex, tokens: &[u32]| alive.extend_from_slice(tokens);
+        let terminals = self.generation.terminals();
         walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |end| {
             ends.push(end);
         });
-        self.add(trie, &ends, below);
+        ends
+    }
+
+    /// A walk from the root with a state that is quicker walked than looked up. With `may_leave` it goes on with the tokens
+    /// that leave the state; otherwise it says whether there were none.
+    pub(super) fn walk_cheap(
+        &mut self,
+        trie: &'g Arc<Trie>,
+        state: TerminalId,
+        below: SetId,
+        may_leave: bool,
+    ) -> bool {
+        let ends = self.walk_through(trie, Trie::ROOT, state);
+        if may_leave {
+            self.add(trie, &ends, below);
+        }
+        may_leave || ends.is_empty()
     }
 
     /// A walk that is worth keeping, for all stacks with the same top.
@@ -231,7 +275,7 @@ impl<'g> Walker<'g> {
                 depth *= 2;
                 continue;
             }
-            self.parts.push(&kept.part);
+            self.parts.extend(&kept.parts);
             for pending in &kept.pending {
                 self.resume(pending, top.holes[pending.hole() as usize]);
             }
@@ -272,35 +316,12 @@ impl<'g> Walker<'g> {
         }
     }
 
-    /// Follows everything to its end. The mask of all tokens that are alive, those of `known` included, and what ran
-    /// into holes.
-    pub(super) fn finish(mut self, known: Option<&Mask>) -> (Mask, Box<[Pending]>) {
+    /// Follows everything to its end. The tokens that are alive, those of `known` included, and what ran into holes.
+    pub(super) fn finish(mut self, known: Option<&'g Mask>) -> (Parts, Box<[Pending]>) {
         self.run();
-        let Walker { mut alive, parts, pending, generation, .. } = self;
-        let mut bases: Vec<&Arc<Row>> = known.and_then(Mask::base).into_iter().collect();
-        gather(&parts, &mut bases, &mut alive);
-        alive.extend_from_slice(known.map_or(&[], Mask::extra));
-        (Mask::new(generation.words(), &bases, alive), pending.into())
+        self.parts.splice(..0, known.map(Mask::parts).unwrap_or_default());
+        (gather(self.generation.words(), &self.parts, self.alive), self.pending.into())
     }
-
-    /// The same as a part of masks.
-    pub(super) fn finish_part(mut self) -> (Part, Box<[Pending]>) {
-        self.run();
-        let Walker { mut alive, parts, pending, generation, .. } = self;
-        let mut bases = Vec::new();
-        gather(&parts, &mut bases, &mut alive);
-        (Part::new(generation.words(), &bases, alive), pending.into())
-    }
-}
-
-/// Gathers the tokens of some parts: rows, each once, and single tokens.
-fn gather<'p>(parts: &[&'p Part], bases: &mut Vec<&'p Arc<Row>>, alive: &mut Vec<u32>) {
-    for part in parts {
-        alive.extend_from_slice(&part.extra);
-        bases.extend(&part.base);
-    }
-    bases.sort_by_key(|base| Arc::as_ptr(base));
-    bases.dedup_by_key(|base| Arc::as_ptr(base));
 }
 
 /// The numbers of the bits that are set.

@@ -87,6 +87,8 @@ pub(super) struct Entry {
     pub(super) nullable: bool,
     /// Whether a finite bound above one is in it, or a key, so that it may saturate.
     pub(super) counts: bool,
+    /// Whether it begins with a text that must come, see [`Arena::forced_text`].
+    pub(super) is_forced: bool,
     pub(super) row: OnceLock<Row>,
     pub(super) dense: OnceLock<Box<[TerminalId; 256]>>,
     /// By how far one looks ahead.
@@ -188,9 +190,19 @@ impl Arena {
             let narrow = |row: &Row| row.len() <= 2 && row.iter().all(|&(low, high, _)| low == high);
             !matches!(self.term(id), Term::Key(_)) && narrow(self.row(id))
         };
+        if let Some(text) = self.forced_text(id) {
+            return text.bytes.len() > 1 || is_narrow(text.then);
+        }
         is_narrow(id)
             && !self.row(id).is_empty()
             && self.row(id).iter().all(|&(_, _, next)| next != id && is_narrow(next))
+    }
+
+    /// Whether few bytes can follow, so that little of a trie is walked with it.
+    pub(crate) fn is_thin(&self, id: TerminalId) -> bool {
+        const FEW_BYTES: usize = 8;
+        let count = |row: &Row| row.iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum::<usize>();
+        !matches!(self.term(id), Term::Key(_)) && count(self.row(id)) <= FEW_BYTES
     }
 
     /// The memory that the terms take, roughly.
@@ -212,8 +224,9 @@ impl Arena {
     pub(crate) fn step(&self, id: TerminalId, byte: u8) -> TerminalId {
         let entry = self.entry(id);
         match entry.row.get() {
+            Some(row) => look_up(row, byte),
             None if entry.counts => self.compute_next(id, byte),
-            _ => look_up(self.row(id), byte),
+            None => self.forced_next(id, byte).unwrap_or_else(|| look_up(self.row(id), byte)),
         }
     }
 
@@ -222,6 +235,11 @@ impl Arena {
         let entry = self.entry(id);
         if let Some(dense) = entry.dense.get() {
             return dense[usize::from(byte)];
+        }
+        if entry.row.get().is_none()
+            && let Some(next) = self.forced_next(id, byte)
+        {
+            return next;
         }
         let row = self.row(id);
         if row.len() <= SPARSE_ROW {
@@ -247,6 +265,7 @@ impl Arena {
                 term: term.clone(),
                 nullable,
                 counts,
+                is_forced: self.begins_with_literal(term),
                 row: OnceLock::new(),
                 dense: OnceLock::new(),
                 saturated: Default::default(),
@@ -287,6 +306,15 @@ impl Arena {
             Term::Bounded { inner, .. } => (nullable(inner), true),
             Term::Key(_) => (false, true),
             Term::KeyRead(_) => (true, true),
+        }
+    }
+
+    fn begins_with_literal(&self, term: &Term) -> bool {
+        match term {
+            Term::Literal { .. } => true,
+            Term::JsonText { inner, .. } => matches!(self.term(*inner), Term::Literal { .. }),
+            Term::Concat(head, _) => self.entry(*head).is_forced,
+            _ => false,
         }
     }
 

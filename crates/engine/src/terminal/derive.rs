@@ -107,7 +107,7 @@ impl Arena {
     }
 
     /// What is left of a literal after its next byte.
-    fn literal_rest(&self, literal: u32, offset: u32) -> TerminalId {
+    pub(super) fn literal_rest(&self, literal: u32, offset: u32) -> TerminalId {
         if offset as usize + 1 == self.literals.get(literal).bytes.len() {
             return TerminalId::EMPTY;
         }

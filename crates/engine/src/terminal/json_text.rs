@@ -82,6 +82,11 @@ const RAW: [(u8, u8, u8); 6] = [
     (0xF0, 0xF4, 3),
 ];
 
+/// Whether a byte may stand for itself.
+pub(crate) fn stands_for_itself(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
 /// What follows the backslash of a short escape, and the byte that it means.
 pub(super) const SHORT: [(u8, u8); 8] = [
     (b'"', b'"'),

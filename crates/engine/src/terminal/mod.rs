@@ -8,7 +8,7 @@
 //! few, and the first mask must be there within a fraction of a millisecond.
 //!
 //! Files: [`arena`], the terms; [`convert`], from expressions; [`derive`](mod@derive), the ways on; [`json_text`], the spellings of
-//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`] and [`spelling`]; [`saturate`], [`fingerprint`], [`carry`].
+//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`], [`excluded`] and [`spelling`]; [`forced`], texts that must come; [`saturate`], [`fingerprint`], [`carry`].
 //!
 //! Invariants:
 //!
@@ -22,8 +22,10 @@ mod carry;
 mod convert;
 mod counted;
 mod derive;
+mod excluded;
 mod exclusion;
 mod fingerprint;
+mod forced;
 mod json_text;
 mod key;
 #[cfg(test)]
@@ -32,4 +34,7 @@ mod saturate;
 mod spelling;
 
 pub(crate) use arena::{Arena, TerminalId};
+pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;
+pub(crate) use forced::{ForcedText, short_escapes};
+pub(crate) use json_text::stands_for_itself;

@@ -34,6 +34,7 @@ mod file;
 mod index;
 pub(crate) mod slices;
 pub(crate) mod trie;
+mod warm;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -134,6 +135,7 @@ impl Vocab {
         builder.pad(options.vocab_size.unwrap_or(builder.len()))?;
         let table = builder.finish();
         table.prepare();
+        warm::warm_up(&table);
         let stop_token_ids = match options.stop_token_ids {
             Some(ids) => check_stop_tokens(ids, &table)?,
             None => stop_tokens::find_by_text(&table),

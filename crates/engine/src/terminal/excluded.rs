@@ -1,0 +1,76 @@
+//! The texts that a key may not be, for walks along them.
+//!
+//! Where the keys of a language are endless, whatever was read of an excluded text, some key goes on from there. So nothing
+//! is lost for an exclusion but the closing quotes after the texts themselves, and a walk along the texts finds these
+//! without a state for each byte of them.
+
+use smallvec::SmallVec;
+
+use super::arena::{Arena, Term, TerminalId};
+use super::exclusion::Spans;
+use super::forced::first_char;
+
+/// Excluded texts that may still be meant.
+#[derive(Clone)]
+pub(crate) struct ExcludedTexts<'a> {
+    arena: &'a Arena,
+    spans: Spans,
+    depth: usize,
+}
+
+impl Arena {
+    /// The bytes before the text of a key, and the texts that it may not be, if nothing else is lost for them.
+    pub(crate) fn excluded_texts(&self, id: TerminalId) -> Option<(SmallVec<[u8; 8]>, ExcludedTexts<'_>)> {
+        let mut before = SmallVec::new();
+        let mut at = id;
+        while let &Term::Concat(head, tail) = self.term(at) {
+            let &Term::Literal { literal, offset } = self.term(head) else { return None };
+            before.extend_from_slice(&self.literals.get(literal).bytes[offset as usize..]);
+            at = tail;
+        }
+        let Term::Key(key) = self.term(at) else { return None };
+        let texts = ExcludedTexts { arena: self, spans: key.spans.clone(), depth: key.depth as usize };
+        (key.escape.is_empty() && self.is_endless(key.inner)).then_some((before, texts))
+    }
+
+    /// Whether the language is known to have no end, and no end of what may follow any beginning.
+    fn is_endless(&self, id: TerminalId) -> bool {
+        let mut at = id;
+        while let &Term::Concat(_, tail) = self.term(at) {
+            at = tail;
+        }
+        matches!(self.term(at), Term::Repeat { max: Term::UNBOUNDED, .. })
+    }
+}
+
+impl ExcludedTexts<'_> {
+    /// Whether one of them ends here.
+    pub(crate) fn has_end(&self) -> bool {
+        self.arena.has_end(&self.spans, self.depth)
+    }
+
+    /// The bytes that may come next.
+    pub(crate) fn next_bytes(&self) -> SmallVec<[u8; 16]> {
+        self.arena.next_bytes(&self.spans, self.depth)
+    }
+
+    /// The code points that may come next; none inside of one.
+    pub(crate) fn next_chars(&self) -> SmallVec<[char; 8]> {
+        let texts = self.spans.iter().flat_map(|&span| self.arena.span_texts(span));
+        let mut chars: SmallVec<[char; 8]> =
+            texts.filter_map(|text| first_char(&text.as_bytes()[self.depth..])).collect();
+        chars.sort_unstable();
+        chars.dedup();
+        chars
+    }
+
+    /// Those that go on with these bytes.
+    pub(crate) fn after(&self, bytes: &[u8]) -> Self {
+        let mut next = self.clone();
+        for &byte in bytes {
+            next.spans = self.arena.narrow(&next.spans, next.depth, byte);
+            next.depth += 1;
+        }
+        next
+    }
+}
