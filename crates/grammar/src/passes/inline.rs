@@ -21,7 +21,14 @@ const SINGLES: u64 = 4_000_000;
 const DEPTH: u32 = 400;
 
 /// `grammar` with such rules inlined; they stay defined, and trimming drops them.
-pub fn inline(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
+pub fn inline(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    if !grammar.exprs().any(|(_, expr)| matches!(expr, Expr::Rule(_))) {
+        return Ok(grammar);
+    }
+    inline_calls(&grammar, budget)
+}
+
+fn inline_calls(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
     let references = rule_references(grammar);
     let graph: Vec<Vec<u32>> =
         references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();

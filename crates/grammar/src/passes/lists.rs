@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::Layout;
+use crate::ir::members::{Entry, Layout, Order};
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::members::{Conditions, capacity};
@@ -37,6 +37,22 @@ pub fn conditions(
         });
     }
     Conditions::new(layout, &capacities, &|part| is_live(parts[part as usize]), budget)
+}
+
+/// Whether some list meets the conditions, where that is plain: nothing is counted, and every entry can be there.
+pub(super) fn is_plainly_satisfiable(
+    layout: &Layout,
+    parts: &[ExprId],
+    is_live: &dyn Fn(ExprId) -> bool,
+) -> bool {
+    let is_live = |part: u32| parts.get(part as usize).is_some_and(|&part| is_live(part));
+    let can_be_there = |entry: &Entry| entry.variants.iter().any(|variant| is_live(variant.value));
+    layout.order != Order::Sequence
+        && layout.counters.is_empty()
+        && layout.variants().all(|variant| variant.counters.is_empty())
+        && is_live(layout.separator)
+        && layout.entries.iter().all(|entry| !entry.required || can_be_there(entry))
+        && (layout.implies.is_empty() || layout.entries.iter().all(can_be_there))
 }
 
 /// Whether an expression is plainly without end, and every beginning of its texts too. That others are not so plain does

@@ -26,6 +26,7 @@ pub mod json_text;
 pub mod left_recursion;
 pub mod linear;
 pub mod lists;
+mod marks;
 pub mod options;
 mod rewrite;
 mod shape;
@@ -47,7 +48,7 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     let grammar = trim::trim(grammar, budget)?;
     let grammar = linear::unroll(grammar, budget)?;
     json_text::check(&grammar, budget)?;
-    let grammar = inline::inline(&grammar, budget)?;
+    let grammar = inline::inline(grammar, budget)?;
     let grammar = if booleans::concerns(&grammar) {
         trim::trim(booleans::determinize(grammar, budget)?, budget)?
     } else {
