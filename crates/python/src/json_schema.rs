@@ -172,7 +172,8 @@ pub(crate) fn from_json(value: &Value) -> Option<Report> {
         let name = outcome.as_str()?;
         let outcome = OUTCOMES.into_iter().find(|outcome| outcome.name() == name)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        Some(Finding { pointer: text(pointer)?, keyword: text(keyword)?, outcome, note: text(note)? })
+        let (keyword, note) = (text(keyword)?.into(), text(note)?.into());
+        Some(Finding { pointer: text(pointer)?.into(), keyword, outcome, note })
     };
     value.as_array()?.iter().map(row).collect()
 }

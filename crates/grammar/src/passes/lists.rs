@@ -31,7 +31,7 @@ pub fn conditions(
         capacities.push(match others.keys.map(|keys| parts[keys as usize]) {
             Some(keys) if !is_live(keys) => Some(0),
             Some(keys) if !is_endless(grammar, keys) => {
-                capacity(&language(grammar, keys, budget)?, layout.keys())
+                capacity(&*language(grammar, keys, budget)?, layout.keys())
             }
             _ => None,
         });
@@ -65,10 +65,10 @@ pub(super) fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
 }
 
 /// The texts of a regular expression.
-pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Dfa> {
+pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Arc<Dfa>> {
     let dfa = match grammar.expr(expr) {
-        Expr::Automaton(automaton) => &automaton.dfa,
-        _ => &Arc::new(determinize(grammar, expr, budget)?),
+        Expr::Automaton(automaton) => Arc::clone(&automaton.dfa),
+        _ => Arc::new(determinize(grammar, expr, budget)?),
     };
-    dfa.intersection(Dfa::any_text(), budget)
+    if dfa.is_text(budget)? { Ok(dfa) } else { Ok(Arc::new(dfa.intersection(Dfa::any_text(), budget)?)) }
 }
