@@ -130,10 +130,10 @@ pub(crate) fn to_python<'py>(py: Python<'py>, report: &[Finding]) -> PyResult<Bo
     let (finding_class, outcome_class) = (module.getattr("Finding")?, module.getattr("Outcome")?);
     for finding in report {
         let keywords = PyDict::new(py);
-        keywords.set_item("pointer", &finding.pointer)?;
-        keywords.set_item("keyword", &finding.keyword)?;
+        keywords.set_item("pointer", &*finding.pointer)?;
+        keywords.set_item("keyword", &*finding.keyword)?;
         keywords.set_item("outcome", outcome_class.call1((finding.outcome.name(),))?)?;
-        keywords.set_item("note", &finding.note)?;
+        keywords.set_item("note", &*finding.note)?;
         list.append(finding_class.call((), Some(&keywords))?)?;
     }
     Ok(list)

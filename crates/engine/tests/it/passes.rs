@@ -22,7 +22,7 @@ fn stages(grammar: &Grammar) -> Vec<(&'static str, Result<Grammar>)> {
         ("trim", &|grammar| trim::trim(grammar.clone(), &budget)),
         ("linear", &|grammar| linear::unroll(grammar.clone(), &budget)),
         ("json_text", &|grammar| json_text::check(grammar, &budget).map(|()| grammar.clone())),
-        ("inline", &|grammar| inline::inline(grammar, &budget)),
+        ("inline", &|grammar| inline::inline(grammar.clone(), &budget)),
         ("booleans", &|grammar| booleans::determinize(grammar.clone(), &budget)),
         ("trim again", &|grammar| trim::trim(grammar.clone(), &budget)),
     ];
