@@ -11,16 +11,20 @@ use crate::limits::Budget;
 
 /// `grammar` with such rules rewritten.
 pub fn unroll(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    let calls = calls(&grammar);
-    let mut search = Search { grammar: &grammar, seen: Marks::new(grammar.exprs().len()), budget };
+    Ok(unrolled(&grammar, budget)?.unwrap_or(grammar))
+}
+
+pub(super) fn unrolled(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
+    let calls = calls(grammar);
+    let mut search = Search { grammar, seen: Marks::new(grammar.exprs().len()), budget };
     let mut shapes = Vec::with_capacity(grammar.rules().len());
     for ((_, rule), call) in grammar.rules().zip(calls) {
         shapes.push(call.map(|call| Shape::of(&mut search, rule.body, call)).transpose()?.flatten());
     }
     if shapes.iter().all(Option::is_none) {
-        return Ok(grammar);
+        return Ok(None);
     }
-    let mut copy = Rewriter::new(&grammar, budget, |_| true);
+    let mut copy = Rewriter::new(grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let shape = shapes[id.index()].take();
         let plain = |copy: &mut Rewriter<'_>, expr| copy.copy(expr, budget, &mut |_, _, _| Ok(None));
@@ -39,7 +43,7 @@ pub fn unroll(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
         };
         copy.define(id, body);
     }
-    copy.finish()
+    copy.finish().map(Some)
 }
 
 fn looped(builder: &mut Builder, steps: Vec<ExprId>, ends: Vec<ExprId>, side: Side) -> ExprId {

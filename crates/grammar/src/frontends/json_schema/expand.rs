@@ -491,7 +491,7 @@ impl<'b> Expander<'b> {
             // The keywords of a schema follow each other, mostly.
             let pointer = match &self.noted {
                 Some((schema, pointer)) if *schema == at.schema => Arc::clone(pointer),
-                _ => self.documents.pointer(at.schema).into(),
+                _ => self.documents.shared_pointer(at.schema),
             };
             self.noted = Some((at.schema, Arc::clone(&pointer)));
             self.findings.push(Finding { pointer, keyword: keyword.into(), outcome, note: note.into() });

@@ -8,10 +8,14 @@ use std::sync::{Arc, LazyLock};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
+use super::super::condition::Condition;
+use super::super::decimal::Decimal;
+use super::super::interval::Cut;
 use super::{NumberSet, Spelling};
 use crate::error::Result;
-use crate::ir::{Builder, ExprId, Fragment};
+use crate::ir::{Automaton, Builder, ExprId, Fragment, RuleOptions};
 use crate::limits::Budget;
+use crate::regular::determinize;
 
 /// So many sets are remembered. When there are more, all are forgotten.
 const MAX_SETS: usize = 1_000;
@@ -36,14 +40,45 @@ pub fn emit(set: &NumberSet, spelling: Spelling, builder: &mut Builder, budget: 
     if let Some(known) = known {
         return known.copy_into(builder, budget);
     }
-    let root = super::compute(set, spelling, builder, budget)?;
-    let fragment = Fragment::new(builder, root);
+    let fragment = Arc::new(make(set, spelling, budget)?);
     if fragment.memory_bytes() <= MAX_BYTES {
         let mut all = KNOWN.lock();
         if all.len() >= MAX_SETS {
             all.clear();
         }
-        all.insert(key, Arc::new(fragment));
+        all.insert(key, Arc::clone(&fragment));
     }
-    Ok(root)
+    fragment.copy_into(builder, budget)
+}
+
+/// The expression of a set, by itself.
+fn make(set: &NumberSet, spelling: Spelling, budget: &Budget) -> Result<Fragment> {
+    let mut own = Builder::new(budget.limits());
+    let rule = own.declare("root");
+    let expr = super::compute(set, spelling, &mut own, budget)?;
+    if !is_common(set) {
+        return Ok(Fragment::new(&own, expr));
+    }
+    own.define(rule, expr, RuleOptions::default());
+    let grammar = own.finish(rule)?;
+    let dfa = Arc::new(determinize(&grammar, expr, budget)?);
+    let text = grammar.to_string();
+    let source = format!("({})", text.trim_start_matches("root ::= ").trim_end()).into();
+    let mut own = Builder::new(budget.limits());
+    let automaton = own.automaton(Automaton { source, dfa });
+    Ok(Fragment::new(&own, automaton))
+}
+
+/// Whether nearly every schema asks for the set: whole or all numbers without bounds, or from zero or one on.
+///
+/// As one automaton it is one expression for all passes, where the spellings of an integer are forty.
+fn is_common(set: &NumberSet) -> bool {
+    let is_low = |cut: &Cut| {
+        let bounds = [Decimal::zero(), Decimal::from(1)];
+        *cut == Cut::Start || bounds.into_iter().any(|bound| *cut == Cut::below(bound))
+    };
+    let one = Decimal::from(1);
+    let is_step = |condition: &Condition| condition.is_anything() || condition.single_step() == Some(&one);
+    matches!(set.pieces(), [piece]
+        if piece.interval.high == Cut::End && is_low(&piece.interval.low) && is_step(&piece.condition))
 }
