@@ -3,8 +3,8 @@
 //! Compiling is the passes and nothing more; every table is made when a matcher first needs it.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::RwLock;
 use tokenstile_grammar::machine::Machine;
@@ -23,7 +23,7 @@ pub struct CompiledGrammar {
     current: RwLock<Arc<Generation>>,
     generations: AtomicU64,
     /// The memory of the grammar and the machine.
-    fixed_bytes: usize,
+    fixed_bytes: OnceLock<usize>,
     captures: bool,
 }
 
@@ -58,7 +58,6 @@ impl CompiledGrammar {
         check_tokens(&machine, &vocab)?;
         let generation = Generation::new(Arc::clone(&machine), Arc::clone(vocab.table()));
         let captures = grammar.rules().any(|(_, rule)| rule.options.capture.is_some());
-        let fixed_bytes = grammar.memory_bytes() + machine.memory_bytes();
         Ok(Arc::new(CompiledGrammar {
             grammar,
             machine,
@@ -66,7 +65,7 @@ impl CompiledGrammar {
             limits,
             current: RwLock::new(Arc::new(generation)),
             generations: AtomicU64::new(0),
-            fixed_bytes,
+            fixed_bytes: OnceLock::new(),
             captures,
         }))
     }
@@ -88,7 +87,9 @@ impl CompiledGrammar {
 
     /// The memory that it takes, with its tables but without what is shared with other grammars.
     pub fn memory_bytes(&self) -> usize {
-        self.fixed_bytes + self.current.read().memory_bytes()
+        let fixed =
+            self.fixed_bytes.get_or_init(|| self.grammar.memory_bytes() + self.machine.memory_bytes());
+        fixed + self.current.read().memory_bytes()
     }
 
     /// Numbers about it.

@@ -16,6 +16,8 @@
 //! 4. A counter node repeats one rule: its frame carries how often it has been matched.
 //! 5. A list node reads members with conditions between them: its frame carries what has been read.
 
+use std::sync::Arc;
+
 use crate::ir::{Expr, ExprId, TokenSet};
 use crate::members::{Conditions, KeyTree};
 use crate::passes::ByteSet;
@@ -104,7 +106,7 @@ pub struct ListOthers {
 #[derive(Clone, Debug)]
 pub struct List {
     /// What may come when.
-    pub conditions: Conditions,
+    pub conditions: Arc<Conditions>,
     /// Whether the empty list is one.
     pub nullable: bool,
     /// The keys of the entries.

@@ -130,10 +130,10 @@ pub(crate) fn to_python<'py>(py: Python<'py>, report: &[Finding]) -> PyResult<Bo
     let (finding_class, outcome_class) = (module.getattr("Finding")?, module.getattr("Outcome")?);
     for finding in report {
         let keywords = PyDict::new(py);
-        keywords.set_item("pointer", &finding.pointer)?;
-        keywords.set_item("keyword", &finding.keyword)?;
+        keywords.set_item("pointer", &*finding.pointer)?;
+        keywords.set_item("keyword", &*finding.keyword)?;
         keywords.set_item("outcome", outcome_class.call1((finding.outcome.name(),))?)?;
-        keywords.set_item("note", &finding.note)?;
+        keywords.set_item("note", &*finding.note)?;
         list.append(finding_class.call((), Some(&keywords))?)?;
     }
     Ok(list)
@@ -172,7 +172,8 @@ pub(crate) fn from_json(value: &Value) -> Option<Report> {
         let name = outcome.as_str()?;
         let outcome = OUTCOMES.into_iter().find(|outcome| outcome.name() == name)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        Some(Finding { pointer: text(pointer)?, keyword: text(keyword)?, outcome, note: text(note)? })
+        let (keyword, note) = (text(keyword)?.into(), text(note)?.into());
+        Some(Finding { pointer: text(pointer)?.into(), keyword, outcome, note })
     };
     value.as_array()?.iter().map(row).collect()
 }

@@ -50,8 +50,8 @@ impl Oracle {
 
     /// An oracle for `grammar`, within `budget`.
     pub fn with_budget(grammar: &Grammar, budget: &Budget) -> Result<Self> {
-        let lowered = passes::options::lower(grammar.clone(), budget.limits(), budget)?;
-        let lowered = passes::dispatch::lower(lowered, budget.limits(), budget)?;
+        let lowered = passes::options::lower(grammar.clone(), budget)?;
+        let lowered = passes::dispatch::lower(lowered, budget)?;
         passes::json_text::check(&lowered, budget)?;
         let nodes = Nodes::new(&lowered, budget)?;
         let root = nodes.of_rule(lowered.root());

@@ -416,7 +416,7 @@ impl Keys {
         let keys = keys.collect::<Result<_>>()?;
         let other_keys = layout.others.iter().map(|others| {
             let language = others.keys.map(|keys| lists::language(grammar, parts[keys as usize], budget));
-            language.transpose()
+            Ok(language.transpose()?.map(Arc::unwrap_or_clone))
         });
         let other_keys = other_keys.collect::<Result<_>>()?;
         let parts = parts.iter().map(|&part| child(grammar, part)).collect();

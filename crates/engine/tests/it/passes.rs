@@ -17,12 +17,12 @@ type Pass<'a> = (&'static str, &'a dyn Fn(&Grammar) -> Result<Grammar>);
 fn stages(grammar: &Grammar) -> Vec<(&'static str, Result<Grammar>)> {
     let (limits, budget) = (Limits::default(), Budget::default());
     let passes: [Pass<'_>; 8] = [
-        ("options", &|grammar| options::lower(grammar.clone(), &limits, &budget)),
-        ("dispatch", &|grammar| dispatch::lower(grammar.clone(), &limits, &budget)),
+        ("options", &|grammar| options::lower(grammar.clone(), &budget)),
+        ("dispatch", &|grammar| dispatch::lower(grammar.clone(), &budget)),
         ("trim", &|grammar| trim::trim(grammar.clone(), &budget)),
         ("linear", &|grammar| linear::unroll(grammar.clone(), &budget)),
         ("json_text", &|grammar| json_text::check(grammar, &budget).map(|()| grammar.clone())),
-        ("inline", &|grammar| inline::inline(grammar, &budget)),
+        ("inline", &|grammar| inline::inline(grammar.clone(), &budget)),
         ("booleans", &|grammar| booleans::determinize(grammar.clone(), &budget)),
         ("trim again", &|grammar| trim::trim(grammar.clone(), &budget)),
     ];

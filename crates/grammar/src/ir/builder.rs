@@ -4,8 +4,9 @@
 //! are always right: flattening, joining of neighbouring bytes, dropping of what is empty.
 
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use std::hash::BuildHasher;
+use rustc_hash::{FxHashSet, FxHasher};
+use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
@@ -15,11 +16,85 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::regular::CharSet;
 
+/// How many expressions there is room for at first; most grammars have about so many.
+const EXPECTED: usize = 112;
+
+/// Expressions that are looked up before they are made have hashes of their own kind.
+#[derive(Clone, Copy)]
+enum Kind {
+    Bytes,
+    Seq,
+    Alt,
+    Members,
+    Other,
+}
+
+fn hash_slice<T: Hash>(kind: Kind, items: &[T]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u32(kind as u32);
+    items.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn hash_of(expr: &Expr) -> u64 {
+    match expr {
+        Expr::Bytes(bytes) => hash_slice(Kind::Bytes, bytes),
+        Expr::Seq(items) => hash_slice(Kind::Seq, items),
+        Expr::Alt(items) => hash_slice(Kind::Alt, items),
+        // The parts nearly always tell lists apart, and layouts are long.
+        Expr::Members { parts, .. } => hash_slice(Kind::Members, parts),
+        other => hash_slice(Kind::Other, std::slice::from_ref(other)),
+    }
+}
+
+/// Leaves the first of equal items.
+fn drop_repeats(items: &mut SmallVec<[ExprId; 16]>) {
+    if items.len() > 16 {
+        let mut seen = FxHashSet::default();
+        items.retain(|id| seen.insert(*id));
+        return;
+    }
+    let mut at = 1;
+    while at < items.len() {
+        if items[..at].contains(&items[at]) {
+            items.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// A sequence that is being put together.
+#[derive(Default)]
+struct Row {
+    items: SmallVec<[ExprId; 16]>,
+    /// The bytes that were read last: the first of them.
+    first: Option<ExprId>,
+    /// All of them, if there is more than one.
+    text: SmallVec<[u8; 64]>,
+}
+
+impl Row {
+    fn read(&mut self, builder: &Builder, id: ExprId, bytes: &[u8]) {
+        let Some(first) = self.first else {
+            self.first = Some(id);
+            return;
+        };
+        if let Expr::Bytes(before) = builder.expr(first)
+            && self.text.is_empty()
+        {
+            self.text.extend_from_slice(before);
+        }
+        self.text.extend_from_slice(bytes);
+    }
+}
+
 /// Builds one [`Grammar`].
 #[derive(Debug)]
 pub struct Builder {
     exprs: Vec<Expr>,
-    index: HashTable<u32>,
+    /// The expressions with their hashes.
+    index: HashTable<(u64, ExprId)>,
     rules: Vec<(String, Option<ExprId>, RuleOptions)>,
     max_rules: usize,
     max_exprs: usize,
@@ -29,8 +104,8 @@ impl Builder {
     /// An empty builder that will fail beyond `limits`.
     pub fn new(limits: &Limits) -> Self {
         Builder {
-            exprs: Vec::new(),
-            index: HashTable::new(),
+            exprs: Vec::with_capacity(EXPECTED),
+            index: HashTable::with_capacity(EXPECTED),
             rules: Vec::new(),
             max_rules: limits.max_rules,
             max_exprs: limits.max_exprs,
@@ -54,16 +129,23 @@ impl Builder {
     }
 
     fn intern(&mut self, expr: Expr) -> ExprId {
-        let hash = FxBuildHasher.hash_one(&expr);
-        let found = self.index.find(hash, |&at| self.exprs[at as usize] == expr);
-        if let Some(&at) = found {
-            return ExprId(at);
+        let hash = hash_of(&expr);
+        match self.find(hash, |other| *other == expr) {
+            Some(known) => known,
+            None => self.add(hash, expr),
         }
-        let at = self.exprs.len() as u32;
+    }
+
+    fn find(&self, hash: u64, is_same: impl Fn(&Expr) -> bool) -> Option<ExprId> {
+        let is_same = |&(other, at): &(u64, ExprId)| other == hash && is_same(&self.exprs[at.index()]);
+        self.index.find(hash, is_same).map(|&(_, at)| at)
+    }
+
+    fn add(&mut self, hash: u64, expr: Expr) -> ExprId {
+        let at = ExprId(self.exprs.len() as u32);
         self.exprs.push(expr);
-        let exprs = &self.exprs;
-        self.index.insert_unique(hash, at, |&at| FxBuildHasher.hash_one(&exprs[at as usize]));
-        ExprId(at)
+        self.index.insert_unique(hash, (hash, at), |&(hash, _)| hash);
+        at
     }
 
     /// The empty language.
@@ -79,7 +161,12 @@ impl Builder {
     /// These bytes; none of them is the empty string.
     pub fn bytes(&mut self, bytes: impl AsRef<[u8]>) -> ExprId {
         let bytes = bytes.as_ref();
-        if bytes.is_empty() { self.empty() } else { self.intern(Expr::Bytes(bytes.into())) }
+        if bytes.is_empty() {
+            return self.empty();
+        }
+        let hash = hash_slice(Kind::Bytes, bytes);
+        let known = self.find(hash, |expr| matches!(expr, Expr::Bytes(other) if **other == *bytes));
+        known.unwrap_or_else(|| self.add(hash, Expr::Bytes(bytes.into())))
     }
 
     /// One code point of `set`. A set of one is its bytes, so that literals join.
@@ -97,57 +184,67 @@ impl Builder {
 
     /// `items` one after the other.
     pub fn seq(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let mut flat: Vec<ExprId> = Vec::new();
-        let mut text: Vec<u8> = Vec::new();
+        let mut row = Row::default();
         for item in items {
-            let nested = match self.expr(item) {
-                Expr::Seq(children) => children.clone(),
-                _ => Box::default(),
+            let count = match self.expr(item) {
+                Expr::Seq(children) => children.len(),
+                _ => 1,
             };
-            let children = if nested.is_empty() { std::slice::from_ref(&item) } else { &nested };
-            for &child in children {
+            for at in 0..count {
+                let child = match self.expr(item) {
+                    Expr::Seq(children) => children[at],
+                    _ => item,
+                };
                 match self.expr(child) {
                     Expr::Never => return child,
                     Expr::Empty => {}
-                    Expr::Bytes(bytes) => text.extend_from_slice(bytes),
+                    Expr::Bytes(bytes) => row.read(self, child, bytes),
                     _ => {
-                        self.flush(&mut text, &mut flat);
-                        flat.push(child);
+                        self.flush(&mut row);
+                        row.items.push(child);
                     }
                 }
             }
         }
-        self.flush(&mut text, &mut flat);
-        match flat.len() {
-            0 => self.empty(),
-            1 => flat[0],
-            _ => self.intern(Expr::Seq(flat.into())),
+        self.flush(&mut row);
+        match *row.items {
+            [] => self.empty(),
+            [only] => only,
+            ref items => {
+                let hash = hash_slice(Kind::Seq, items);
+                let known = self.find(hash, |expr| matches!(expr, Expr::Seq(other) if **other == *items));
+                known.unwrap_or_else(|| self.add(hash, Expr::Seq(items.into())))
+            }
         }
     }
 
-    fn flush(&mut self, text: &mut Vec<u8>, flat: &mut Vec<ExprId>) {
-        if !text.is_empty() {
-            flat.push(self.bytes(&*text));
-            text.clear();
+    fn flush(&mut self, row: &mut Row) {
+        if let Some(first) = row.first.take() {
+            let bytes = if row.text.is_empty() { first } else { self.bytes(&row.text) };
+            row.items.push(bytes);
+            row.text.clear();
         }
     }
 
     /// Any one of `items`.
     pub fn alt(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let mut flat: Vec<ExprId> = Vec::new();
+        let mut flat: SmallVec<[ExprId; 16]> = SmallVec::new();
         for item in items {
             match self.expr(item) {
                 Expr::Never => {}
-                Expr::Alt(children) => flat.extend(children.iter()),
+                Expr::Alt(children) => flat.extend_from_slice(children),
                 _ => flat.push(item),
             }
         }
-        let mut seen = hashbrown::HashSet::new();
-        flat.retain(|&id| seen.insert(id));
-        match flat.len() {
-            0 => self.never(),
-            1 => flat[0],
-            _ => self.intern(Expr::Alt(flat.into())),
+        drop_repeats(&mut flat);
+        match *flat {
+            [] => self.never(),
+            [only] => only,
+            ref items => {
+                let hash = hash_slice(Kind::Alt, items);
+                let known = self.find(hash, |expr| matches!(expr, Expr::Alt(other) if **other == *items));
+                known.unwrap_or_else(|| self.add(hash, Expr::Alt(items.into())))
+            }
         }
     }
 
@@ -175,13 +272,12 @@ impl Builder {
 
     /// In all of `items` at once; each must be regular.
     pub fn and(&mut self, items: impl IntoIterator<Item = ExprId>) -> ExprId {
-        let mut items: Vec<ExprId> = items.into_iter().collect();
-        let mut seen = hashbrown::HashSet::new();
-        items.retain(|&id| seen.insert(id));
+        let mut items: SmallVec<[ExprId; 16]> = items.into_iter().collect();
+        drop_repeats(&mut items);
         if let Some(&never) = items.iter().find(|&&id| *self.expr(id) == Expr::Never) {
             return never;
         }
-        if items.len() == 1 { items[0] } else { self.intern(Expr::And(items.into())) }
+        if items.len() == 1 { items[0] } else { self.intern(Expr::And(items.to_vec().into())) }
     }
 
     /// Any UTF-8 string outside of `item`, which must be regular.
@@ -221,6 +317,14 @@ impl Builder {
         let is_never = |part: u32| parts.get(part as usize).is_some_and(|&id| *self.expr(id) == Expr::Never);
         let (layout, parts) = layout.prune(&parts, is_never);
         self.intern(Expr::Members { layout: Arc::new(layout), parts })
+    }
+
+    /// A list of members with the layout of one that a builder has made, and as many parts.
+    pub(super) fn members_like(&mut self, layout: &Arc<Layout>, parts: Box<[ExprId]>) -> ExprId {
+        if parts.iter().any(|&part| *self.expr(part) == Expr::Never) {
+            return self.members((**layout).clone(), parts);
+        }
+        self.intern(Expr::Members { layout: Arc::clone(layout), parts })
     }
 
     /// The language of a rule.

@@ -56,7 +56,7 @@ fn copy_into(builder: &mut Builder, part: &Grammar, names: &mut Names) -> Result
 
 /// Interns `expr` in `builder`, its children replaced through `exprs` and its rules through `rules`.
 pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], rules: &[RuleId]) -> ExprId {
-    let all = |ids: &[ExprId]| ids.iter().map(|id| exprs[id.index()]).collect::<Vec<_>>();
+    let all = |ids| copies(ids, exprs);
     match expr {
         Expr::Never => builder.never(),
         Expr::Empty => builder.empty(),
@@ -70,7 +70,7 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
         Expr::Automaton(automaton) => builder.automaton(automaton.clone()),
         Expr::JsonText(text) => builder.json_text(exprs[text.index()]),
         Expr::AtMost { body, most } => builder.at_most(exprs[body.index()], *most),
-        Expr::Members { layout, parts } => builder.members((**layout).clone(), all(parts)),
+        Expr::Members { layout, parts } => builder.members_like(layout, all(parts).collect()),
         Expr::Rule(rule) => builder.rule(rules[rule.index()]),
         Expr::Token(set) => builder.token(set.clone()),
         Expr::TagDispatch(dispatch) => builder.tag_dispatch(TagDispatch {
@@ -82,6 +82,10 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
             ..(*Arc::clone(dispatch)).clone()
         }),
     }
+}
+
+fn copies<'c>(ids: &'c [ExprId], exprs: &'c [ExprId]) -> impl Iterator<Item = ExprId> + 'c {
+    ids.iter().map(|id| exprs[id.index()])
 }
 
 /// The names that are taken, and for each stem the number to try next.

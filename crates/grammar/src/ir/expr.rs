@@ -3,6 +3,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::members::Layout;
 use crate::regular::{CharSet, Dfa};
 
@@ -119,12 +121,12 @@ impl Expr {
     }
 
     /// The rules that it names itself, not through its children.
-    pub fn rules(&self) -> Vec<RuleId> {
+    pub fn rules(&self) -> SmallVec<[RuleId; 1]> {
         match self {
-            Expr::Rule(rule) => vec![*rule],
+            Expr::Rule(rule) => SmallVec::from_buf([*rule]),
             Expr::TagDispatch(dispatch) => dispatch.tags.iter().map(|(_, rule)| *rule).collect(),
             Expr::TokenTagDispatch(dispatch) => dispatch.tags.iter().map(|(_, rule)| *rule).collect(),
-            _ => Vec::new(),
+            _ => SmallVec::new(),
         }
     }
 }

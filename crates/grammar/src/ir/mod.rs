@@ -15,6 +15,7 @@
 mod builder;
 mod combine;
 mod expr;
+mod fragment;
 mod grammar;
 pub mod members;
 mod printer;
@@ -23,5 +24,6 @@ pub use builder::Builder;
 pub(crate) use combine::copy_expr;
 pub use combine::{concat, union};
 pub use expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+pub(crate) use fragment::Fragment;
 pub use grammar::{Grammar, Rule, RuleOptions};
 pub(crate) use printer::quoted;

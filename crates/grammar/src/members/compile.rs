@@ -6,7 +6,7 @@ use super::conditions::{Candidate, Choice, Class, Conditions, Family, Plan};
 use super::implications::Implications;
 use super::sums::{Bounds, Sums};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::{Count, Layout, Order, Part, Variant};
+use crate::ir::members::{Count, Entry, Layout, Order, Part, Variant};
 use crate::limits::Budget;
 use crate::regular::Dfa;
 
@@ -36,8 +36,10 @@ impl Conditions {
         is_live: &dyn Fn(Part) -> bool,
         budget: &Budget,
     ) -> Result<Self> {
-        let mut work = Work { layout, numbers: Vec::new(), classes: Vec::new(), class_ids: HashMap::new() };
+        let mut work = Work::new(layout);
         let bounds = work.number_counters(is_live);
+        let counts = work.numbers.iter().any(Option::is_some);
+        work.adds_up = counts || layout.order == Order::Sequence;
         let implications = Implications::new(layout.entries.len(), &layout.implies);
         let mut entries: Box<[Candidate]> =
             layout.entries.iter().map(|entry| work.candidate(&entry.variants, is_live)).collect();
@@ -45,7 +47,11 @@ impl Conditions {
         let families = work.families(capacities, is_live);
         let supplies = families.iter().filter(|family| family.supply.is_some()).count() as u32;
         let classes: Box<[Class]> = work.classes.iter().map(|choices| class(choices, &bounds)).collect();
-        let endless = endless(&families, &classes, &bounds, budget)?;
+        let endless = if work.adds_up {
+            endless(&families, &classes, &bounds, budget)?
+        } else {
+            Sums::nothing(&bounds)
+        };
         let is_tracked = |entry: u32| match layout.order {
             Order::Any => true,
             Order::Declared => implications.concern(entry),
@@ -73,7 +79,7 @@ impl Conditions {
             supplies,
             satisfiable: true,
         };
-        conditions.plan = conditions.choose_plan(work.numbers.iter().any(Option::is_some), budget)?;
+        conditions.plan = conditions.choose_plan(counts, budget)?;
         conditions.satisfiable = conditions.compute_satisfiable();
         Ok(conditions)
     }
@@ -269,14 +275,21 @@ struct Work<'l> {
     /// The choices of each class: lists of counters, sorted.
     classes: Vec<Vec<Box<[u32]>>>,
     class_ids: HashMap<Vec<Box<[u32]>>, u32>,
+    /// Whether it matters what members can add to the counters. If not, there are no classes.
+    adds_up: bool,
 }
 
-impl Work<'_> {
+impl<'l> Work<'l> {
+    fn new(layout: &'l Layout) -> Self {
+        Work { layout, numbers: Vec::new(), classes: Vec::new(), class_ids: HashMap::new(), adds_up: true }
+    }
+
     /// Finds the counters that matter: those that can be missed at all.
     fn number_counters(&mut self, is_live: &dyn Fn(Part) -> bool) -> Bounds {
         let layout = self.layout;
         let mut entries = vec![0u32; layout.counters.len()];
-        for entry in &layout.entries {
+        let is_counted = |entry: &&Entry| entry.variants.iter().any(|variant| !variant.counters.is_empty());
+        for entry in layout.entries.iter().filter(is_counted) {
             let live = entry.variants.iter().filter(|variant| is_live(variant.value));
             let mut counters: Vec<u32> = live.flat_map(|variant| variant.counters.iter().copied()).collect();
             counters.sort_unstable();
@@ -313,6 +326,9 @@ impl Work<'_> {
                 counters: variant.counters.iter().filter_map(number).collect(),
             })
             .collect();
+        if !self.adds_up {
+            return Candidate { choices, class: 0 };
+        }
         let mut key: Vec<Box<[u32]>> = choices.iter().map(|choice| choice.counters.clone()).collect();
         key.sort_unstable();
         key.dedup();

@@ -4,7 +4,7 @@
 //! All of them run in time linear in the grammar, without recursion. Only lists of members are looked at more than once,
 //! whenever nothing else is left to do.
 
-use super::lists::conditions;
+use super::lists::{conditions, is_plainly_satisfiable};
 use crate::error::Result;
 use crate::ir::{Expr, ExprId, Grammar, RuleId};
 use crate::limits::Budget;
@@ -14,7 +14,8 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
     let list = |id: ExprId, live: &[bool]| match grammar.expr(id) {
         Expr::Members { layout, parts } => {
             let is_live = |part: ExprId| live[part.index()];
-            Ok(conditions(grammar, layout, parts, &is_live, budget)?.is_satisfiable())
+            Ok(is_plainly_satisfiable(layout, parts, &is_live)
+                || conditions(grammar, layout, parts, &is_live, budget)?.is_satisfiable())
         }
         _ => Ok(false),
     };

@@ -13,6 +13,7 @@
 use std::sync::Arc;
 
 use super::rewrite::Rewriter;
+use super::trim::trim;
 use crate::error::{Error, Result};
 use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar};
 use crate::limits::Budget;
@@ -34,15 +35,21 @@ pub fn concerns(grammar: &Grammar) -> bool {
 /// `grammar` without [`Expr::And`] and [`Expr::Not`], and with [`Expr::JsonText`] and [`Expr::AtMost`] of regular UTF-8
 /// alone, the latter with a text in it.
 pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    if !concerns(&grammar) {
-        return Ok(grammar);
-    }
-    let texts = Texts::new(&grammar);
-    let mut copy = Rewriter::new(&grammar, budget, |_| true);
+    if concerns(&grammar) { determinize_all(&grammar, budget) } else { Ok(grammar) }
+}
+
+/// The same, trimmed.
+pub(super) fn determinized(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
+    if concerns(grammar) { trim(determinize_all(grammar, budget)?, budget).map(Some) } else { Ok(None) }
+}
+
+fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
+    let texts = Texts::new(grammar);
+    let mut copy = Rewriter::new(grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let name = &rule.name;
         let ahead =
-            |id: ExprId| regular::determinize(&grammar, id, budget).map_err(|error| in_rule(&error, name));
+            |id: ExprId| regular::determinize(grammar, id, budget).map_err(|error| in_rule(&error, name));
         let body = copy.copy(rule.body, budget, &mut |builder, id, expr| match expr {
             Expr::And(_) | Expr::Not(_) => Ok(Some(automaton(builder, id, ahead(id)?))),
             Expr::JsonText(text) if texts.is_unready(*text) => {

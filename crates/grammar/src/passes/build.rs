@@ -4,6 +4,11 @@
 //! grammar; the engine follows them when it closes a configuration. Nothing recurses: an expression notes which nodes
 //! its parts are to join, and they are done later, in any order.
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+
 use super::analysis::nullable;
 use super::lists::conditions;
 use super::shape::{Shape, is_wide_terminal, shapes};
@@ -80,11 +85,11 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
             exprs: Vec::new(),
         },
         conditions,
-        lists: hashbrown::HashMap::new(),
-        values: hashbrown::HashMap::new(),
+        lists: FxHashMap::default(),
+        values: FxHashMap::default(),
         copied: vec![None; grammar.exprs().len()],
-        repeats: hashbrown::HashMap::new(),
-        token_sets: hashbrown::HashMap::new(),
+        repeats: FxHashMap::default(),
+        token_sets: FxHashMap::default(),
         pending: Vec::new(),
         temperature: None,
         budget,
@@ -103,11 +108,11 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
 }
 
 /// The conditions of all lists.
-fn all_conditions(grammar: &Grammar, budget: &Budget) -> Result<hashbrown::HashMap<ExprId, Conditions>> {
-    let mut all = hashbrown::HashMap::new();
+fn all_conditions(grammar: &Grammar, budget: &Budget) -> Result<FxHashMap<ExprId, Arc<Conditions>>> {
+    let mut all = FxHashMap::default();
     for (id, expr) in grammar.exprs() {
         if let Expr::Members { layout, parts } = expr {
-            all.insert(id, conditions(grammar, layout, parts, &|_| true, budget)?);
+            all.insert(id, Arc::new(conditions(grammar, layout, parts, &|_| true, budget)?));
         }
     }
     Ok(all)
@@ -120,17 +125,17 @@ pub(super) struct Work<'g> {
     /// The expressions of the terminals.
     pub(super) terminals: Builder,
     pub(super) draft: Draft,
-    pub(super) conditions: hashbrown::HashMap<ExprId, Conditions>,
+    pub(super) conditions: FxHashMap<ExprId, Arc<Conditions>>,
     /// The lists that were made, by expression and the bits of the temperature.
-    pub(super) lists: hashbrown::HashMap<(ExprId, Option<u32>), ListId>,
+    pub(super) lists: FxHashMap<(ExprId, Option<u32>), ListId>,
     /// The values of members with keys, in the same way.
-    pub(super) values: hashbrown::HashMap<(ExprId, Option<u32>), MemberValue>,
+    pub(super) values: FxHashMap<(ExprId, Option<u32>), MemberValue>,
     /// The terminal that an expression was copied to, by expression.
     copied: Vec<Option<ExprId>>,
     /// The rule made for the body of a counted repeat in a rule of some temperature, by its bits.
-    repeats: hashbrown::HashMap<(ExprId, Option<u32>), MachineRuleId>,
+    repeats: FxHashMap<(ExprId, Option<u32>), MachineRuleId>,
     /// The number of an expression's token set.
-    token_sets: hashbrown::HashMap<ExprId, u32>,
+    token_sets: FxHashMap<ExprId, u32>,
     /// The expressions that are still to join two nodes.
     pending: Vec<(ExprId, NodeId, NodeId)>,
     /// The temperature of the rule that is being done.
@@ -203,13 +208,19 @@ impl Work<'_> {
 
     /// A terminal that is the sequence of `items`.
     fn terminal(&mut self, items: &[ExprId], from: NodeId, to: NodeId) -> Result<()> {
-        let copies = items.iter().map(|&item| self.copy(item)).collect::<Result<Vec<_>>>()?;
+        let copies = items.iter().map(|&item| self.copy(item)).collect::<Result<SmallVec<[_; 8]>>>()?;
         let nullable = items.iter().all(|item| self.nullable[item.index()]);
         self.terminal_edge(copies, nullable, from, to);
         Ok(())
     }
 
-    fn terminal_edge(&mut self, copies: Vec<ExprId>, nullable: bool, from: NodeId, to: NodeId) {
+    fn terminal_edge(
+        &mut self,
+        copies: impl IntoIterator<Item = ExprId>,
+        nullable: bool,
+        from: NodeId,
+        to: NodeId,
+    ) {
         let terminal = self.terminals.seq(copies);
         if *self.terminals.expr(terminal) != Expr::Empty {
             self.edge(from, Label::Terminal(terminal), to);
@@ -221,6 +232,9 @@ impl Work<'_> {
 
     /// `id` among the expressions of the terminals.
     pub(super) fn copy(&mut self, id: ExprId) -> Result<ExprId> {
+        if let Some(copy) = self.copied[id.index()] {
+            return Ok(copy);
+        }
         let grammar = self.grammar;
         let mut stack = vec![(id, false)];
         while let Some((id, children_done)) = stack.pop() {
@@ -229,12 +243,12 @@ impl Work<'_> {
             }
             self.budget.tick()?;
             let expr = grammar.expr(id);
-            if !children_done {
+            if !children_done && !expr.children().is_empty() {
                 stack.push((id, true));
                 stack.extend(expr.children().iter().map(|&child| (child, false)));
                 continue;
             }
-            let children: Vec<ExprId> =
+            let children: SmallVec<[ExprId; 16]> =
                 expr.children().iter().filter_map(|c| self.copied[c.index()]).collect();
             let copy = match expr {
                 Expr::Seq(_) => self.terminals.seq(children),
@@ -292,7 +306,7 @@ impl Work<'_> {
             match part {
                 Part::Terminal { items, .. } => {
                     let nullable = items.iter().all(|&(_, nullable)| nullable);
-                    self.terminal_edge(items.iter().map(|&(item, _)| item).collect(), nullable, at, next);
+                    self.terminal_edge(items.iter().map(|&(item, _)| item), nullable, at, next);
                 }
                 Part::Other(item) => self.pending.push((*item, at, next)),
             }
@@ -318,7 +332,7 @@ impl Work<'_> {
         }
         if !narrow.is_empty() {
             let together = self.terminals.alt(narrow);
-            self.terminal_edge(vec![together], nullable, from, to);
+            self.terminal_edge([together], nullable, from, to);
         }
         Ok(())
     }
@@ -372,7 +386,7 @@ impl Work<'_> {
 pub(super) enum Part {
     /// Items with whether each can be empty.
     Terminal {
-        items: Vec<(ExprId, bool)>,
+        items: SmallVec<[(ExprId, bool); 6]>,
         wide: bool,
     },
     Other(ExprId),
@@ -391,7 +405,7 @@ impl Parts {
         if std::mem::take(&mut self.first_byte_taken)
             && let Expr::Bytes(bytes) = builder.expr(item)
         {
-            let rest = bytes[1..].to_vec();
+            let rest: SmallVec<[u8; 32]> = SmallVec::from_slice(&bytes[1..]);
             if rest.is_empty() {
                 return;
             }
@@ -399,12 +413,12 @@ impl Parts {
         }
         match self.parts.last_mut() {
             Some(Part::Terminal { items, wide: false }) => items.push((item, nullable)),
-            _ => self.parts.push(Part::Terminal { items: vec![(item, nullable)], wide: false }),
+            _ => self.parts.push(Part::Terminal { items: smallvec![(item, nullable)], wide: false }),
         }
     }
 
     fn wide(&mut self, builder: &mut Builder, item: ExprId, nullable: bool, delimiter: Option<u8>) {
-        let mut items = Vec::new();
+        let mut items = SmallVec::new();
         items.extend(self.take_delimiter(builder).map(|before| (before, false)));
         items.push((item, nullable));
         items.extend(delimiter.map(|byte| (builder.bytes([byte]), false)));

@@ -116,7 +116,7 @@ impl Work<'_> {
         for variant in layout.others.iter().flat_map(|others| &others.variants) {
             after_keys.add_all(edge(variant.value, Side::First));
         }
-        let conditions = self.conditions[&id].clone();
+        let conditions = Arc::clone(&self.conditions[&id]);
         let nullable = self.nullable[id.index()];
         let separator = self.separator(parts[layout.separator as usize])?;
         let quote = self.terminals.bytes("\"");
@@ -148,7 +148,7 @@ impl Work<'_> {
             return Ok((self.copy(keys)?, goes_on));
         }
         let source = format!("keys {}", keys.index()).into();
-        Ok((self.terminals.automaton(Automaton { source, dfa: Arc::new(dfa) }), goes_on))
+        Ok((self.terminals.automaton(Automaton { source, dfa }), goes_on))
     }
 
     /// The terminal of a piece of a key.

@@ -21,16 +21,20 @@ use crate::error::Result;
 use crate::ir::{
     Automaton, Builder, Expr, ExprId, Grammar, RuleId, TagDispatch, TokenSet, TokenTagDispatch, copy_expr,
 };
-use crate::limits::{Budget, Limits};
+use crate::limits::Budget;
 use crate::regular::{FreeText, Overlaps, Spoiled};
 
 /// `grammar` without [`Expr::TagDispatch`] and [`Expr::TokenTagDispatch`].
-pub fn lower(grammar: Grammar, limits: &Limits, budget: &Budget) -> Result<Grammar> {
+pub fn lower(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    Ok(lowered(&grammar, budget)?.unwrap_or(grammar))
+}
+
+pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
     let is_dispatch = |expr: &Expr| matches!(expr, Expr::TagDispatch(_) | Expr::TokenTagDispatch(_));
     if !grammar.exprs().any(|(_, expr)| is_dispatch(expr)) {
-        return Ok(grammar);
+        return Ok(None);
     }
-    let mut builder = Builder::new(limits);
+    let mut builder = Builder::new(budget.limits());
     let rules: Vec<RuleId> = grammar.rules().map(|(_, rule)| builder.declare(&rule.name)).collect();
     let mut exprs: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
     for (_, expr) in grammar.exprs() {
@@ -46,7 +50,7 @@ pub fn lower(grammar: Grammar, limits: &Limits, budget: &Budget) -> Result<Gramm
     for (id, rule) in grammar.rules() {
         builder.define(rules[id.index()], exprs[rule.body.index()], rule.options.clone());
     }
-    builder.finish(rules[grammar.root().index()])
+    builder.finish(rules[grammar.root().index()]).map(Some)
 }
 
 /// The tags that share the free text before them.

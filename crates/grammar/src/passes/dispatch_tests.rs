@@ -19,7 +19,7 @@ fn source(tags: &[&str], excludes: &[&str], repeats: bool) -> String {
 fn lowered(source: &str) -> Grammar {
     let budget = Budget::default();
     let grammar = ebnf::parse(source, "root", budget.limits(), &budget).unwrap();
-    lower(grammar, budget.limits(), &budget).unwrap()
+    lower(grammar, &budget).unwrap()
 }
 
 fn automaton(source: &str) -> Dfa {
@@ -152,7 +152,7 @@ fn thousands_of_tags_are_quick() {
         let budget = Budget::default();
         let grammar = ebnf::parse(&source, "root", budget.limits(), &budget).unwrap();
         let started = std::time::Instant::now();
-        let lowered = lower(grammar, budget.limits(), &budget).unwrap();
+        let lowered = lower(grammar, &budget).unwrap();
         assert!(started.elapsed().as_millis() < 2_000, "{shape} took {:?}", started.elapsed());
         let automata = lowered.exprs().filter(|(_, expr)| matches!(expr, Expr::Automaton(_))).count();
         assert!(automata <= 2, "{automata}");

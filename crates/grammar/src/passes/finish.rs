@@ -1,5 +1,9 @@
 //! The last pass: what nobody reaches goes away, chains of jumps are cut short, and rules are ranked.
 
+use std::hash::Hash;
+
+use rustc_hash::FxHashSet;
+
 use super::analysis::strong_components;
 use super::build::Draft;
 use super::left_recursion::left_calls;
@@ -8,35 +12,39 @@ use crate::error::Result;
 use crate::limits::Budget;
 use crate::machine::{Label, List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId};
 
+/// So many jumps or edges of a node are compared with each other rather than hashed.
+const FEW: usize = 16;
+
 /// The machine of `draft`.
 pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     mark_accepting(&mut draft, budget)?;
     shorten_jumps(&mut draft);
-    let mut kept = Kept::default();
+    let mut kept = Kept::new(&draft);
     kept.reach(&draft, budget)?;
     let mut nodes: Vec<Node> = Vec::with_capacity(kept.nodes.len());
     for &old in &kept.nodes {
         let mut node = std::mem::take(&mut draft.nodes[old.0 as usize]);
-        node.retarget(|target| kept.node_ids[&target]);
+        node.retarget(|target| kept.node_id(target));
         for edge in &mut node.edges {
             if let Label::Call(rule) = &mut edge.label {
-                *rule = kept.rule_ids[rule];
+                *rule = kept.rule_id(*rule);
             }
         }
         if let Some(counter) = &mut node.counter {
-            counter.rule = kept.rule_ids[&counter.rule];
+            counter.rule = kept.rule_id(counter.rule);
         }
         if let Some(list) = &mut node.list {
-            list.list = kept.list_ids[&list.list];
+            list.list = ListId(kept.list_ids[list.list.0 as usize]);
         }
         nodes.push(node);
     }
     let mut rules: Vec<MachineRule> = Vec::with_capacity(kept.rules.len());
     for &old in &kept.rules {
-        let rule = &draft.rules[old.0 as usize];
-        rules.push(MachineRule { name: rule.name.clone(), start: kept.node_ids[&rule.start], rank: 0 });
+        let rule = &mut draft.rules[old.0 as usize];
+        let name = std::mem::take(&mut rule.name);
+        rules.push(MachineRule { name, start: kept.node_id(rule.start), rank: 0 });
     }
-    let lists = kept.lists(&mut draft.lists);
+    let lists = kept.lists(draft.lists);
     rank(&nodes, &lists, &mut rules, budget)?;
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
@@ -46,7 +54,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         lists,
         nodes,
         rules,
-        root: kept.rule_ids[&draft.root],
+        root: kept.rule_id(draft.root),
         accepts_empty: draft.accepts_empty,
         has_temperatures,
     })
@@ -54,12 +62,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
 
 /// Marks the nodes from which the end of their rule is reached by jumps alone.
 fn mark_accepting(draft: &mut Draft, budget: &Budget) -> Result<()> {
-    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); draft.nodes.len()];
-    for (at, node) in draft.nodes.iter().enumerate() {
-        for target in node.jumps.iter().copied().chain(node.next()) {
-            sources[target.0 as usize].push(at as u32);
-        }
-    }
+    let sources = Sources::new(&draft.nodes);
     let mut stack: Vec<(u32, bool)> = draft.rules.iter().map(|rule| (rule.end.0, true)).collect();
     while let Some((at, passable)) = stack.pop() {
         budget.tick()?;
@@ -67,7 +70,7 @@ fn mark_accepting(draft: &mut Draft, budget: &Budget) -> Result<()> {
         if std::mem::replace(&mut node.accepting, true) || !passable {
             continue;
         }
-        for &source in &sources[at as usize] {
+        for &source in sources.of(at) {
             // A counter or a list that must match something first accepts only later, which its frame decides; what
             // jumps to it does not accept.
             let source_node = &draft.nodes[source as usize];
@@ -78,13 +81,68 @@ fn mark_accepting(draft: &mut Draft, budget: &Budget) -> Result<()> {
     Ok(())
 }
 
+/// From where each node is reached without consuming anything.
+struct Sources {
+    /// Where the sources of a node begin.
+    starts: Vec<u32>,
+    sources: Vec<u32>,
+}
+
+impl Sources {
+    fn new(nodes: &[Node]) -> Self {
+        let mut starts = vec![0_u32; nodes.len() + 1];
+        Self::each(nodes, |_, target| starts[target.0 as usize + 1] += 1);
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut sources = vec![0; sum as usize];
+        Self::each(nodes, |source, target| {
+            let place = &mut next[target.0 as usize];
+            sources[*place as usize] = source;
+            *place += 1;
+        });
+        Sources { starts, sources }
+    }
+
+    fn each(nodes: &[Node], mut pair: impl FnMut(u32, NodeId)) {
+        for (at, node) in (0..).zip(nodes) {
+            node.jumps.iter().copied().chain(node.next()).for_each(|target| pair(at, target));
+        }
+    }
+
+    fn of(&self, node: u32) -> &[u32] {
+        &self.sources[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
+    }
+}
+
+/// Leaves the first of equal items.
+fn drop_repeats<T: Clone + Eq + Hash>(items: &mut Vec<T>) {
+    if items.len() > FEW {
+        let mut seen = FxHashSet::default();
+        items.retain(|item| seen.insert(item.clone()));
+        return;
+    }
+    let mut at = 1;
+    while at < items.len() {
+        if items[..at].contains(&items[at]) {
+            items.remove(at);
+        } else {
+            at += 1;
+        }
+    }
+}
+
 /// Lets every step to a node that only jumps on lead to where it jumps.
 fn shorten_jumps(draft: &mut Draft) {
     let nodes = &draft.nodes;
-    let ends: hashbrown::HashSet<NodeId> = draft.rules.iter().map(|rule| rule.end).collect();
+    let mut ends = vec![false; nodes.len()];
+    draft.rules.iter().for_each(|rule| ends[rule.end.0 as usize] = true);
     let only_jump = |id: NodeId| {
         let node = &nodes[id.0 as usize];
-        let plain = node.edges.is_empty() && node.next().is_none() && !ends.contains(&id);
+        let plain = node.edges.is_empty() && node.next().is_none() && !ends[id.0 as usize];
         if plain && node.jumps.len() == 1 { Some(node.jumps[0]) } else { None }
     };
     let target = |id: NodeId| {
@@ -101,41 +159,60 @@ fn shorten_jumps(draft: &mut Draft) {
     let targets: Vec<NodeId> = (0..nodes.len() as u32).map(|id| target(NodeId(id))).collect();
     for node in &mut draft.nodes {
         node.retarget(|id| targets[id.0 as usize]);
-        let mut seen = hashbrown::HashSet::new();
-        node.jumps.retain(|&jump| seen.insert(jump));
-        let mut seen = hashbrown::HashSet::new();
-        node.edges.retain(|edge| seen.insert(edge.clone()));
+        drop_repeats(&mut node.jumps);
+        drop_repeats(&mut node.edges);
     }
 }
 
-/// What is reached from the root, in the order in which it is found.
-#[derive(Default)]
+/// What is reached from the root, in the order in which it is found, and the new numbers by the old ones.
 struct Kept {
     nodes: Vec<NodeId>,
-    node_ids: hashbrown::HashMap<NodeId, NodeId>,
+    node_ids: Vec<u32>,
     rules: Vec<MachineRuleId>,
-    rule_ids: hashbrown::HashMap<MachineRuleId, MachineRuleId>,
+    rule_ids: Vec<u32>,
     lists: Vec<ListId>,
-    list_ids: hashbrown::HashMap<ListId, ListId>,
+    list_ids: Vec<u32>,
 }
 
+/// The number of what was not found yet.
+const NONE: u32 = u32::MAX;
+
 impl Kept {
+    fn new(draft: &Draft) -> Self {
+        Kept {
+            nodes: Vec::with_capacity(draft.nodes.len()),
+            node_ids: vec![NONE; draft.nodes.len()],
+            rules: Vec::new(),
+            rule_ids: vec![NONE; draft.rules.len()],
+            lists: Vec::new(),
+            list_ids: vec![NONE; draft.lists.len()],
+        }
+    }
+
+    fn node_id(&self, old: NodeId) -> NodeId {
+        NodeId(self.node_ids[old.0 as usize])
+    }
+
+    fn rule_id(&self, old: MachineRuleId) -> MachineRuleId {
+        MachineRuleId(self.rule_ids[old.0 as usize])
+    }
+
     fn reach(&mut self, draft: &Draft, budget: &Budget) -> Result<()> {
         let mut stack = Vec::new();
         self.rule(draft.root, draft, &mut stack);
         while let Some(id) = stack.pop() {
             budget.tick()?;
-            if self.node_ids.contains_key(&id) {
+            if self.node_ids[id.0 as usize] != NONE {
                 continue;
             }
-            self.node_ids.insert(id, NodeId(self.nodes.len() as u32));
+            self.node_ids[id.0 as usize] = self.nodes.len() as u32;
             self.nodes.push(id);
             let node = &draft.nodes[id.0 as usize];
             stack.extend(node.successors());
-            if let Some(list) =
-                node.list.map(|list| list.list).filter(|list| !self.list_ids.contains_key(list))
+            if let Some(list) = node.list.map(|list| list.list)
+                && self.list_ids[list.0 as usize] == NONE
             {
-                self.list_ids.insert(list, ListId(self.lists.len() as u32));
+                self.list_ids[list.0 as usize] = self.lists.len() as u32;
                 self.lists.push(list);
             }
             for rule in node.calls(&draft.lists) {
@@ -146,15 +223,20 @@ impl Kept {
     }
 
     /// The lists that are reached, with the new numbers of the rules that they call.
-    fn lists(&self, all: &mut [List]) -> Vec<List> {
-        let mut lists: Vec<List> = self.lists.iter().map(|id| all[id.0 as usize].clone()).collect();
-        lists.iter_mut().for_each(|list| list.retarget(|rule| self.rule_ids[&rule]));
-        lists
+    fn lists(&self, all: Vec<List>) -> Vec<List> {
+        let mut lists: Vec<(u32, List)> =
+            self.list_ids.iter().copied().zip(all).filter(|(id, _)| *id != NONE).collect();
+        lists.sort_unstable_by_key(|(id, _)| *id);
+        let retarget = |(_, mut list): (u32, List)| {
+            list.retarget(|rule| self.rule_id(rule));
+            list
+        };
+        lists.into_iter().map(retarget).collect()
     }
 
     fn rule(&mut self, rule: MachineRuleId, draft: &Draft, stack: &mut Vec<NodeId>) {
-        if !self.rule_ids.contains_key(&rule) {
-            self.rule_ids.insert(rule, MachineRuleId(self.rules.len() as u32));
+        if self.rule_ids[rule.0 as usize] == NONE {
+            self.rule_ids[rule.0 as usize] = self.rules.len() as u32;
             self.rules.push(rule);
             stack.push(draft.rules[rule.0 as usize].start);
         }
@@ -163,8 +245,7 @@ impl Kept {
 
 /// Orders the rules so that a call in first position goes up in rank.
 fn rank(nodes: &[Node], lists: &[List], rules: &mut [MachineRule], budget: &Budget) -> Result<()> {
-    let graph =
-        rules.iter().map(|rule| left_calls(nodes, lists, rule.start, budget)).collect::<Result<Vec<_>>>()?;
+    let graph = left_calls(nodes, lists, rules.iter().map(|rule| rule.start), budget)?;
     let order = strong_components(&graph);
     let count = order.len() as u32;
     for (at, component) in order.iter().enumerate() {

@@ -21,7 +21,14 @@ const SINGLES: u64 = 4_000_000;
 const DEPTH: u32 = 400;
 
 /// `grammar` with such rules inlined; they stay defined, and trimming drops them.
-pub fn inline(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
+pub fn inline(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    Ok(inlined(&grammar, budget)?.unwrap_or(grammar))
+}
+
+pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
+    if !grammar.exprs().any(|(_, expr)| matches!(expr, Expr::Rule(_))) {
+        return Ok(None);
+    }
     let references = rule_references(grammar);
     let graph: Vec<Vec<u32>> =
         references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();
@@ -61,7 +68,7 @@ pub fn inline(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
             }
         }
     }
-    copy.finish()
+    copy.finish().map(Some)
 }
 
 /// How often each rule is named, by rule; a shared expression counts once for each place that holds it.

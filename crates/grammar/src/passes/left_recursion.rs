@@ -14,6 +14,7 @@
 
 use super::analysis::strong_components;
 use super::build::Draft;
+use super::marks::Marks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 use crate::machine::{Counter, Edge, Label, List, ListUse, MachineRuleId, Node, NodeId};
@@ -75,38 +76,64 @@ fn calls(draft: &Draft, start: NodeId, budget: &Budget) -> Result<Vec<MachineRul
 
 /// The nodes that a rule may be in before it has consumed anything.
 fn left_region(draft: &Draft, rule: MachineRuleId, budget: &Budget) -> Result<Vec<NodeId>> {
-    region(&draft.nodes, &draft.lists, draft.rules[rule.0 as usize].start, budget)
+    let mut regions = Regions::new(&draft.nodes, &draft.lists);
+    regions.find(draft.rules[rule.0 as usize].start, budget)?;
+    Ok(regions.region)
 }
 
-fn region(nodes: &[Node], lists: &[List], start: NodeId, budget: &Budget) -> Result<Vec<NodeId>> {
-    let mut region = Vec::new();
-    let mut seen: hashbrown::HashSet<NodeId> = hashbrown::HashSet::from([start]);
-    let mut stack = vec![start];
-    while let Some(id) = stack.pop() {
-        budget.tick()?;
-        region.push(id);
-        let node = &nodes[id.0 as usize];
-        stack.extend(node.jumps.iter().copied().chain(node.skip(lists)).filter(|&next| seen.insert(next)));
-    }
-    Ok(region)
+/// Looks for the nodes that are reached without consuming anything.
+struct Regions<'d> {
+    nodes: &'d [Node],
+    lists: &'d [List],
+    seen: Marks,
+    /// What was found last.
+    region: Vec<NodeId>,
 }
 
-/// The rules that `rule` can call before it has consumed anything.
-pub(super) fn left_calls(nodes: &[Node], lists: &[List], start: NodeId, budget: &Budget) -> Result<Vec<u32>> {
-    let mut calls = Vec::new();
-    for id in region(nodes, lists, start, budget)? {
-        calls.extend(nodes[id.0 as usize].left_calls(lists).map(|rule| rule.0));
+impl<'d> Regions<'d> {
+    fn new(nodes: &'d [Node], lists: &'d [List]) -> Self {
+        Regions { nodes, lists, seen: Marks::new(nodes.len()), region: Vec::new() }
     }
-    Ok(calls)
+
+    fn find(&mut self, start: NodeId, budget: &Budget) -> Result<()> {
+        let Regions { nodes, lists, seen, region } = self;
+        seen.clear(0);
+        seen.insert(start.0 as usize);
+        region.clear();
+        region.push(start);
+        let mut at = 0;
+        while let Some(&id) = region.get(at) {
+            budget.tick()?;
+            let node = &nodes[id.0 as usize];
+            let next = node.jumps.iter().copied().chain(node.skip(lists));
+            region.extend(next.filter(|next| seen.insert(next.0 as usize)));
+            at += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The rules that each of some rules, known by their starts, can call before it has consumed anything.
+pub(super) fn left_calls(
+    nodes: &[Node],
+    lists: &[List],
+    starts: impl Iterator<Item = NodeId>,
+    budget: &Budget,
+) -> Result<Vec<Vec<u32>>> {
+    let mut regions = Regions::new(nodes, lists);
+    let mut all = Vec::with_capacity(starts.size_hint().0);
+    for start in starts {
+        regions.find(start, budget)?;
+        let calls = regions.region.iter().flat_map(|id| nodes[id.0 as usize].left_calls(lists));
+        all.push(calls.map(|rule| rule.0).collect());
+    }
+    Ok(all)
 }
 
 /// The circles of rules that call each other in first position.
 fn circles(draft: &Draft, budget: &Budget) -> Result<Vec<Vec<MachineRuleId>>> {
-    let graph = draft
-        .rules
-        .iter()
-        .map(|rule| left_calls(&draft.nodes, &draft.lists, rule.start, budget))
-        .collect::<Result<Vec<_>>>()?;
+    let starts = draft.rules.iter().map(|rule| rule.start);
+    let graph = left_calls(&draft.nodes, &draft.lists, starts, budget)?;
     let circular = |part: &Vec<u32>| part.len() > 1 || graph[part[0] as usize].contains(&part[0]);
     let parts = strong_components(&graph).into_iter().filter(circular);
     Ok(parts.map(|part| part.into_iter().map(MachineRuleId).collect()).collect())

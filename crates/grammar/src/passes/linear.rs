@@ -3,21 +3,28 @@
 //! `chars ::= [^"] chars | ""` is `[^"]*`, and `list ::= list "," item | item` is `item ("," item)*`. Recognition
 //! needs no tree, so nothing is lost, and what was recursive may now be regular and become a terminal.
 
+use super::marks::Marks;
 use super::rewrite::Rewriter;
 use crate::error::Result;
-use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId};
+use crate::ir::{Builder, Expr, ExprId, Grammar};
 use crate::limits::Budget;
 
 /// `grammar` with such rules rewritten.
 pub fn unroll(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    Ok(unrolled(&grammar, budget)?.unwrap_or(grammar))
+}
+
+pub(super) fn unrolled(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
+    let calls = calls(grammar);
+    let mut search = Search { grammar, seen: Marks::new(grammar.exprs().len()), budget };
     let mut shapes = Vec::with_capacity(grammar.rules().len());
-    for (id, _) in grammar.rules() {
-        shapes.push(Shape::of(&grammar, id, budget)?);
+    for ((_, rule), call) in grammar.rules().zip(calls) {
+        shapes.push(call.map(|call| Shape::of(&mut search, rule.body, call)).transpose()?.flatten());
     }
     if shapes.iter().all(Option::is_none) {
-        return Ok(grammar);
+        return Ok(None);
     }
-    let mut copy = Rewriter::new(&grammar, budget, |_| true);
+    let mut copy = Rewriter::new(grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let shape = shapes[id.index()].take();
         let plain = |copy: &mut Rewriter<'_>, expr| copy.copy(expr, budget, &mut |_, _, _| Ok(None));
@@ -36,7 +43,7 @@ pub fn unroll(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
         };
         copy.define(id, body);
     }
-    copy.finish()
+    copy.finish().map(Some)
 }
 
 fn looped(builder: &mut Builder, steps: Vec<ExprId>, ends: Vec<ExprId>, side: Side) -> ExprId {
@@ -63,14 +70,17 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(grammar: &Grammar, rule: RuleId, budget: &Budget) -> Result<Option<Self>> {
-        let body = grammar.rule(rule).body;
-        let Some(itself) = self_reference(grammar, rule, body, budget)? else { return Ok(None) };
+    /// The shape of the rule with this body, which `itself` calls.
+    fn of(search: &mut Search<'_>, body: ExprId, itself: ExprId) -> Result<Option<Self>> {
+        if !search.holds(body, itself)? {
+            return Ok(None);
+        }
+        let grammar = search.grammar;
         let mut alternatives = Vec::new();
         let mut nothing = false;
         flatten(grammar, body, &mut alternatives, &mut nothing);
         for side in [Side::Right, Side::Left] {
-            if let Some(shape) = Self::on_side(grammar, itself, &alternatives, side, budget)? {
+            if let Some(shape) = Self::on_side(search, itself, &alternatives, side)? {
                 return Ok(shape.with_empty(grammar, nothing));
             }
         }
@@ -78,12 +88,12 @@ impl Shape {
     }
 
     fn on_side(
-        grammar: &Grammar,
+        search: &mut Search<'_>,
         itself: ExprId,
         alternatives: &[ExprId],
         side: Side,
-        budget: &Budget,
     ) -> Result<Option<Self>> {
+        let grammar = search.grammar;
         let mut shape = Shape { side, steps: Vec::new(), ends: Vec::new() };
         for &alternative in alternatives {
             let items = match grammar.expr(alternative) {
@@ -96,7 +106,7 @@ impl Shape {
                 _ => None,
             };
             for &item in rest.unwrap_or(items) {
-                if contains(grammar, item, itself, budget)? {
+                if search.holds(item, itself)? {
                     return Ok(None);
                 }
             }
@@ -134,38 +144,38 @@ fn flatten(grammar: &Grammar, expr: ExprId, alternatives: &mut Vec<ExprId>, noth
     }
 }
 
-/// The expression that calls `rule`, if `body` holds it.
-fn self_reference(grammar: &Grammar, rule: RuleId, body: ExprId, budget: &Budget) -> Result<Option<ExprId>> {
-    let mut found = None;
-    walk(grammar, body, budget, &mut |id, expr| {
-        if *expr == Expr::Rule(rule) {
-            found = Some(id);
-        }
-    })?;
-    Ok(found)
-}
-
-fn contains(grammar: &Grammar, root: ExprId, wanted: ExprId, budget: &Budget) -> Result<bool> {
-    let mut found = false;
-    walk(grammar, root, budget, &mut |id, _| found |= id == wanted)?;
-    Ok(found)
-}
-
-fn walk(
-    grammar: &Grammar,
-    root: ExprId,
-    budget: &Budget,
-    visit: &mut dyn FnMut(ExprId, &Expr),
-) -> Result<()> {
-    let mut seen = hashbrown::HashSet::new();
-    let mut stack = vec![root];
-    while let Some(id) = stack.pop() {
-        budget.tick()?;
-        if seen.insert(id) {
-            let expr = grammar.expr(id);
-            visit(id, expr);
-            stack.extend(expr.children());
+/// The expression that calls each rule, where there is one.
+fn calls(grammar: &Grammar) -> Vec<Option<ExprId>> {
+    let mut calls = vec![None; grammar.rules().len()];
+    for (id, expr) in grammar.exprs() {
+        if let Expr::Rule(rule) = expr {
+            calls[rule.index()] = Some(id);
         }
     }
-    Ok(())
+    calls
+}
+
+/// Looks for expressions in others.
+struct Search<'g> {
+    grammar: &'g Grammar,
+    seen: Marks,
+    budget: &'g Budget,
+}
+
+impl Search<'_> {
+    /// Whether `wanted` is `root` or stands in it.
+    fn holds(&mut self, root: ExprId, wanted: ExprId) -> Result<bool> {
+        self.seen.clear(0);
+        let mut stack = vec![root];
+        while let Some(id) = stack.pop() {
+            self.budget.tick()?;
+            if id == wanted {
+                return Ok(true);
+            }
+            // Children have smaller numbers.
+            let children = self.grammar.expr(id).children().iter().filter(|child| **child >= wanted);
+            stack.extend(children.filter(|child| self.seen.insert(child.index())));
+        }
+        Ok(false)
+    }
 }

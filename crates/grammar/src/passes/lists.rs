@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::Layout;
+use crate::ir::members::{Entry, Layout, Order};
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::members::{Conditions, capacity};
@@ -31,12 +31,28 @@ pub fn conditions(
         capacities.push(match others.keys.map(|keys| parts[keys as usize]) {
             Some(keys) if !is_live(keys) => Some(0),
             Some(keys) if !is_endless(grammar, keys) => {
-                capacity(&language(grammar, keys, budget)?, layout.keys())
+                capacity(&*language(grammar, keys, budget)?, layout.keys())
             }
             _ => None,
         });
     }
     Conditions::new(layout, &capacities, &|part| is_live(parts[part as usize]), budget)
+}
+
+/// Whether some list meets the conditions, where that is plain: nothing is counted, and every entry can be there.
+pub(super) fn is_plainly_satisfiable(
+    layout: &Layout,
+    parts: &[ExprId],
+    is_live: &dyn Fn(ExprId) -> bool,
+) -> bool {
+    let is_live = |part: u32| parts.get(part as usize).is_some_and(|&part| is_live(part));
+    let can_be_there = |entry: &Entry| entry.variants.iter().any(|variant| is_live(variant.value));
+    layout.order != Order::Sequence
+        && layout.counters.is_empty()
+        && layout.variants().all(|variant| variant.counters.is_empty())
+        && is_live(layout.separator)
+        && layout.entries.iter().all(|entry| !entry.required || can_be_there(entry))
+        && (layout.implies.is_empty() || layout.entries.iter().all(can_be_there))
 }
 
 /// Whether an expression is plainly without end, and every beginning of its texts too. That others are not so plain does
@@ -49,10 +65,10 @@ pub(super) fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
 }
 
 /// The texts of a regular expression.
-pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Dfa> {
+pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Arc<Dfa>> {
     let dfa = match grammar.expr(expr) {
-        Expr::Automaton(automaton) => &automaton.dfa,
-        _ => &Arc::new(determinize(grammar, expr, budget)?),
+        Expr::Automaton(automaton) => Arc::clone(&automaton.dfa),
+        _ => Arc::new(determinize(grammar, expr, budget)?),
     };
-    dfa.intersection(Dfa::any_text(), budget)
+    if dfa.is_text(budget)? { Ok(dfa) } else { Ok(Arc::new(dfa.intersection(Dfa::any_text(), budget)?)) }
 }

@@ -1,5 +1,8 @@
 //! From the intermediate form to the machine: [`compile`] is the ordered list of passes.
 //!
+//! A pass that has nothing to do says so, and the grammar is not copied. Each has a second form that takes the grammar and
+//! gives it back.
+//!
 //! | pass | what it does |
 //! |---|---|
 //! | [`options`] | rule options that are part of the language become expressions |
@@ -26,11 +29,14 @@ pub mod json_text;
 pub mod left_recursion;
 pub mod linear;
 pub mod lists;
+mod marks;
 pub mod options;
 mod rewrite;
 mod shape;
 mod stars;
 pub mod trim;
+
+use std::borrow::Cow;
 
 use crate::error::Result;
 use crate::ir::Grammar;
@@ -41,19 +47,21 @@ pub use edge_bytes::ByteSet;
 
 /// The machine of `grammar`.
 pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
-    let limits = budget.limits();
-    let grammar = options::lower(grammar.clone(), limits, budget)?;
-    let grammar = dispatch::lower(grammar, limits, budget)?;
-    let grammar = trim::trim(grammar, budget)?;
-    let grammar = linear::unroll(grammar, budget)?;
-    json_text::check(&grammar, budget)?;
-    let grammar = inline::inline(&grammar, budget)?;
-    let grammar = if booleans::concerns(&grammar) {
-        trim::trim(booleans::determinize(grammar, budget)?, budget)?
-    } else {
-        grammar
+    let mut current = Cow::Borrowed(grammar);
+    let mut change = |pass: &dyn Fn(&Grammar) -> Result<Option<Grammar>>| -> Result<()> {
+        if let Some(changed) = pass(&current)? {
+            current = Cow::Owned(changed);
+        }
+        Ok(())
     };
-    let draft = build::build(&grammar, budget)?;
+    change(&|grammar| options::lowered(grammar, budget))?;
+    change(&|grammar| dispatch::lowered(grammar, budget))?;
+    change(&|grammar| trim::trimmed(grammar, budget))?;
+    change(&|grammar| linear::unrolled(grammar, budget))?;
+    change(&|grammar| json_text::check(grammar, budget).map(|()| None))?;
+    change(&|grammar| inline::inlined(grammar, budget))?;
+    change(&|grammar| booleans::determinized(grammar, budget))?;
+    let draft = build::build(&current, budget)?;
     let draft = left_recursion::eliminate(draft, budget)?;
     finish::finish(draft, budget)
 }

@@ -13,23 +13,27 @@
 use super::{analysis, linear};
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, Grammar, RuleId, RuleOptions};
-use crate::limits::{Budget, Limits};
+use crate::limits::Budget;
 use crate::regular::CharSet;
 
 /// `grammar` without the options that restrict the language.
-pub fn lower(grammar: Grammar, limits: &Limits, budget: &Budget) -> Result<Grammar> {
+pub fn lower(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    Ok(lowered(&grammar, budget)?.unwrap_or(grammar))
+}
+
+pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
     if let Some((_, rule)) = grammar.rules().find(|(_, rule)| rule.options.max_tokens.is_some()) {
         return Err(unsupported(&rule.name, "max_tokens", "the engine does not count tokens in a rule"));
     }
     let restricted: Vec<RuleId> =
         grammar.rules().filter(|(_, rule)| restriction(&rule.options).is_some()).map(|(id, _)| id).collect();
     if restricted.is_empty() {
-        return Ok(grammar);
+        return Ok(None);
     }
-    check_regular(&grammar, &restricted, budget)?;
+    check_regular(grammar, &restricted, budget)?;
     let root = grammar.root();
     let rules: Vec<_> = restricted.iter().map(|&id| (id, grammar.rule(id).clone())).collect();
-    let mut builder = Builder::extend(grammar, limits);
+    let mut builder = Builder::extend(grammar.clone(), budget.limits());
     for (id, rule) in rules {
         budget.tick()?;
         let mut body = rule.body;
@@ -46,7 +50,7 @@ pub fn lower(grammar: Grammar, limits: &Limits, budget: &Budget) -> Result<Gramm
         }
         builder.define(id, body, RuleOptions { lazy: false, max_chars: None, ..rule.options });
     }
-    builder.finish(root)
+    builder.finish(root).map(Some)
 }
 
 /// The name of an option that restricts the language, if there is one.
@@ -136,7 +140,7 @@ mod tests {
     fn lowered(source: &str) -> Result<Grammar> {
         let budget = Budget::default();
         let grammar = ebnf::parse(source, "root", budget.limits(), &budget)?;
-        lower(grammar, budget.limits(), &budget)
+        lower(grammar, &budget)
     }
 
     fn matches(source: &str, text: &str) -> bool {

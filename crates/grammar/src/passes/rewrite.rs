@@ -51,9 +51,11 @@ impl<'g> Rewriter<'g> {
                     self.set(id, new);
                     continue;
                 }
-                stack.push((id, true));
-                stack.extend(expr.children().iter().map(|&child| (child, false)));
-                continue;
+                if !expr.children().is_empty() {
+                    stack.push((id, true));
+                    stack.extend(expr.children().iter().map(|&child| (child, false)));
+                    continue;
+                }
             }
             let new = copy_expr(&mut self.builder, expr, &self.exprs, &self.rules);
             self.builder.check()?;

@@ -6,13 +6,16 @@
 //! sides. Everything else that is regular is narrow: its tables are cheap, and it grows as far as it can.
 
 use crate::ir::{Expr, ExprId, Grammar};
-use crate::regular::CharSet;
+use crate::regular::{CharSet, Dfa};
 
 /// A set with more possible first bytes than this is wide.
 const WIDE: u32 = 24;
 
 /// A repeat up to this count is not a loop.
 const SHORT: u32 = 8;
+
+/// An automaton of more states is wide, whatever it reads.
+const SMALL_AUTOMATON: usize = 64;
 
 /// What is known of an expression.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +49,14 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
         match expr {
             Expr::Class(set) => shape.wide = first_bytes(set) > WIDE,
             Expr::Repeat { max, .. } if max.is_none_or(|max| max > SHORT) => shape.wide_loop |= shape.wide,
-            Expr::Automaton(_) => (shape.wide, shape.wide_loop) = (true, true),
+            Expr::Automaton(automaton) => {
+                let is_wide = !is_narrow(&automaton.dfa);
+                (shape.wide, shape.wide_loop) = (is_wide, is_wide);
+            }
+            // The spellings of a text have escapes.
+            Expr::JsonText(text) if matches!(grammar.expr(*text), Expr::Automaton(_)) => {
+                (shape.wide, shape.wide_loop) = (true, true);
+            }
             Expr::Members { .. }
             | Expr::Rule(_)
             | Expr::Token(_)
@@ -68,6 +78,13 @@ pub(super) fn is_wide_terminal(grammar: &Grammar, shapes: &[Shape], expr: ExprId
         Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. }
     );
     shape.regular && shape.wide_loop && stands_alone
+}
+
+/// Whether an automaton is small and has few ways on everywhere.
+fn is_narrow(dfa: &Dfa) -> bool {
+    let ways =
+        |state: u32| dfa.edges(state).iter().map(|&(low, high, _)| u32::from(high - low) + 1).sum::<u32>();
+    dfa.len() <= SMALL_AUTOMATON && (0..dfa.len() as u32).all(|state| ways(state) <= WIDE)
 }
 
 /// In how many ways the UTF-8 form of a member can start.

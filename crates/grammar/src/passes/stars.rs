@@ -7,8 +7,7 @@
 //! A node is a star if the rule may end there, and if wherever the rule may end after something was read, it could
 //! also go on from that node.
 
-use hashbrown::HashSet;
-
+use super::marks::Marks;
 use crate::error::Result;
 use crate::limits::Budget;
 use crate::machine::{MachineRule, Node, NodeId};
@@ -21,53 +20,74 @@ const JUMPS_A_NODE: usize = 32;
 
 /// Marks the nodes that are stars.
 pub(super) fn mark(nodes: &mut [Node], rules: &[MachineRule], budget: &Budget) -> Result<()> {
+    let mut search = Search { seen: Marks::new(nodes.len()), jumped: Marks::new(nodes.len()), jumps_left: 0 };
     for rule in rules {
-        for star in stars_of(nodes, rule.start, budget)? {
+        for star in search.stars_of(nodes, rule.start, budget)? {
             nodes[star.0 as usize].star = true;
         }
     }
     Ok(())
 }
 
-fn stars_of(nodes: &[Node], start: NodeId, budget: &Budget) -> Result<HashSet<NodeId>> {
-    let mut found: Option<HashSet<NodeId>> = None;
-    let mut seen: HashSet<NodeId> = HashSet::from_iter([start]);
-    let mut stack = vec![start];
-    let mut jumps_left = MAX_NODES;
-    while let Some(id) = stack.pop() {
-        budget.tick()?;
-        jumps_left += JUMPS_A_NODE;
-        let node = &nodes[id.0 as usize];
-        if (node.counter.is_some() || node.list.is_some()) && node.accepting || seen.len() > MAX_NODES {
-            return Ok(HashSet::new());
-        }
-        stack.extend(node.successors().filter(|&next| seen.insert(next)));
-        for target in node.edges.iter().map(|edge| edge.target) {
-            if !nodes[target.0 as usize].accepting {
-                continue;
-            }
-            let Some(jumps) = jump_closure(nodes, target, &mut jumps_left) else { return Ok(HashSet::new()) };
-            let left = match found {
-                None => jumps.into_iter().filter(|id| nodes[id.0 as usize].accepting).collect(),
-                Some(known) => known.intersection(&jumps).copied().collect::<HashSet<_>>(),
-            };
-            if left.is_empty() {
-                return Ok(left);
-            }
-            found = Some(left);
-        }
-    }
-    Ok(found.unwrap_or_default())
+/// Looks for the stars of one rule after the other.
+struct Search {
+    /// The nodes of the rule.
+    seen: Marks,
+    /// What was reached by jumps last.
+    jumped: Marks,
+    jumps_left: usize,
 }
 
-/// What is reached by jumps, or `None` if that takes more than are left.
-fn jump_closure(nodes: &[Node], start: NodeId, jumps_left: &mut usize) -> Option<HashSet<NodeId>> {
-    let mut seen: HashSet<NodeId> = HashSet::from_iter([start]);
-    let mut stack = vec![start];
-    while let Some(id) = stack.pop() {
-        let jumps = &nodes[id.0 as usize].jumps;
-        *jumps_left = jumps_left.checked_sub(jumps.len())?;
-        stack.extend(jumps.iter().copied().filter(|&next| seen.insert(next)));
+impl Search {
+    fn stars_of(&mut self, nodes: &[Node], start: NodeId, budget: &Budget) -> Result<Vec<NodeId>> {
+        let mut found: Option<Vec<NodeId>> = None;
+        self.seen.clear(0);
+        self.seen.insert(start.0 as usize);
+        let (mut stack, mut count) = (vec![start], 1);
+        self.jumps_left = MAX_NODES;
+        while let Some(id) = stack.pop() {
+            budget.tick()?;
+            self.jumps_left += JUMPS_A_NODE;
+            let node = &nodes[id.0 as usize];
+            if (node.counter.is_some() || node.list.is_some()) && node.accepting || count > MAX_NODES {
+                return Ok(Vec::new());
+            }
+            for next in node.successors().filter(|next| self.seen.insert(next.0 as usize)) {
+                stack.push(next);
+                count += 1;
+            }
+            for target in node.edges.iter().map(|edge| edge.target) {
+                if !nodes[target.0 as usize].accepting {
+                    continue;
+                }
+                let Some(jumps) = self.jump_closure(nodes, target) else { return Ok(Vec::new()) };
+                let left: Vec<NodeId> = match found {
+                    None => jumps.into_iter().filter(|id| nodes[id.0 as usize].accepting).collect(),
+                    Some(known) => {
+                        known.into_iter().filter(|id| self.jumped.contains(id.0 as usize)).collect()
+                    }
+                };
+                if left.is_empty() {
+                    return Ok(left);
+                }
+                found = Some(left);
+            }
+        }
+        Ok(found.unwrap_or_default())
     }
-    Some(seen)
+
+    /// What is reached by jumps, or `None` if that takes more than are left.
+    fn jump_closure(&mut self, nodes: &[Node], start: NodeId) -> Option<Vec<NodeId>> {
+        self.jumped.clear(0);
+        self.jumped.insert(start.0 as usize);
+        let mut reached = vec![start];
+        let mut at = 0;
+        while let Some(&id) = reached.get(at) {
+            let jumps = &nodes[id.0 as usize].jumps;
+            self.jumps_left = self.jumps_left.checked_sub(jumps.len())?;
+            reached.extend(jumps.iter().copied().filter(|next| self.jumped.insert(next.0 as usize)));
+            at += 1;
+        }
+        Some(reached)
+    }
 }

@@ -11,28 +11,32 @@ use crate::limits::Budget;
 
 /// `grammar` without what is unproductive or unreachable.
 pub fn trim(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    let productive = productive(&grammar, budget)?;
+    Ok(trimmed(&grammar, budget)?.unwrap_or(grammar))
+}
+
+pub(super) fn trimmed(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
+    let productive = productive(grammar, budget)?;
     let root = grammar.rule(grammar.root());
     if !productive[root.body.index()] {
-        return Err(empty_language(&grammar, &productive));
+        return Err(empty_language(grammar, &productive));
     }
-    let (reachable, visited) = reach(&grammar, |id| productive[id.index()]);
+    let (reachable, visited) = reach(grammar, |id| productive[id.index()]);
     let is_whole = |id: ExprId| grammar.expr(id).children().iter().all(|child| productive[child.index()]);
     let kept = (0..).map(ExprId).zip(&visited).filter(|(_, visited)| **visited);
     let live = kept.filter(|&(id, _)| is_whole(id)).count();
     // What nobody mentions does no harm, unless it is much.
     let much = visited.len() / 2;
     if live == visited.iter().filter(|it| **it).count() && live >= much && reachable.iter().all(|&it| it) {
-        return Ok(grammar);
+        return Ok(None);
     }
-    let mut copy = Rewriter::new(&grammar, budget, |rule| reachable[rule.index()]);
+    let mut copy = Rewriter::new(grammar, budget, |rule| reachable[rule.index()]);
     for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
         let body = copy.copy(rule.body, budget, &mut |builder, id, _| {
             Ok((!productive[id.index()]).then(|| builder.never()))
         })?;
         copy.define(id, body);
     }
-    copy.finish()
+    copy.finish().map(Some)
 }
 
 /// Which rules are reached from the root.

@@ -3,7 +3,7 @@
 //! Each is a walk over pairs of states, then minimisation. A missing state stands for a side that has failed, so the
 //! walk never needs an explicit dead state. Complement is within UTF-8: all valid text minus the language.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builder::DfaBuilder;
 use super::dfa::{Dfa, StateId};
@@ -61,6 +61,40 @@ impl Dfa {
         Dfa::any_text().difference(self, budget)
     }
 
+    /// Whether all strings of the language are valid UTF-8.
+    pub fn is_text(&self, budget: &Budget) -> Result<bool> {
+        let text = Dfa::any_text();
+        let mut seen: FxHashSet<(StateId, StateId)> = FxHashSet::default();
+        let mut stack: Vec<(StateId, StateId)> = Vec::new();
+        if !self.is_empty() {
+            stack.push((Self::START, Self::START));
+        }
+        while let Some((state, at)) = stack.pop() {
+            budget.tick()?;
+            // Every state goes on to an end, so that what text does not have is in some string.
+            if self.is_accepting(state) && !text.is_accepting(at) {
+                return Ok(false);
+            }
+            for &(low, high, to) in self.edges(state) {
+                let mut byte = u16::from(low);
+                while byte <= u16::from(high) {
+                    let edges = text.edges(at);
+                    let edge = edges.partition_point(|edge| u16::from(edge.1) < byte);
+                    match edges.get(edge) {
+                        Some(&(first, last, next)) if u16::from(first) <= byte => {
+                            if seen.insert((to, next)) {
+                                stack.push((to, next));
+                            }
+                            byte = u16::from(last) + 1;
+                        }
+                        _ => return Ok(false),
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
     fn start(&self) -> Option<StateId> {
         if self.is_empty() { None } else { Some(Self::START) }
     }
@@ -83,10 +117,12 @@ fn product(left: &Dfa, right: &Dfa, operation: Operation, budget: &Budget) -> Re
         visit(start, &mut pairs, &mut builder);
     }
     let mut at = 0;
+    let mut merged = Vec::new();
     while at < pairs.len() {
         budget.check_states(pairs.len())?;
         let (one, other) = pairs[at];
-        for (low, high, pair) in merged_edges(edges_of(left, one), edges_of(right, other)) {
+        merge_edges(edges_of(left, one), edges_of(right, other), &mut merged);
+        for (low, high, pair) in merged.drain(..) {
             if operation.is_alive(pair) {
                 let to = visit(pair, &mut pairs, &mut builder);
                 builder.add_edge(at as StateId, low, high, to);
@@ -102,8 +138,7 @@ fn edges_of(dfa: &Dfa, state: Option<StateId>) -> &[(u8, u8, StateId)] {
 }
 
 /// The edges of two states cut at each other's ends, with the target on each side.
-fn merged_edges(left: &[(u8, u8, StateId)], right: &[(u8, u8, StateId)]) -> Vec<(u8, u8, Pair)> {
-    let mut merged = Vec::with_capacity(left.len() + right.len());
+fn merge_edges(left: &[(u8, u8, StateId)], right: &[(u8, u8, StateId)], merged: &mut Vec<(u8, u8, Pair)>) {
     let (mut left, mut right) = (left.iter().copied().peekable(), right.iter().copied().peekable());
     let mut low = 0_u16;
     while low < 256 {
@@ -117,7 +152,6 @@ fn merged_edges(left: &[(u8, u8, StateId)], right: &[(u8, u8, StateId)]) -> Vec<
         }
         low = end;
     }
-    merged
 }
 
 /// The target of byte `low` and the first byte with another one, given the first edge that does not end before it.
@@ -160,6 +194,20 @@ mod tests {
         let not_a = class(&[('a', 'a')]).complement(&Budget::default()).unwrap();
         assert!(not_a.matches(b"") && not_a.matches(b"aa") && not_a.matches("é".as_bytes()));
         assert!(!not_a.matches(b"a") && !not_a.matches(b"\xff") && !not_a.matches(b"\xed\xa0\x80"));
+    }
+
+    #[test]
+    fn text_is_told_from_bytes() {
+        let budget = Budget::default();
+        let bytes = |low, high| {
+            let mut builder = DfaBuilder::new();
+            let (start, end) = (builder.add_state(false), builder.add_state(true));
+            builder.add_edge(start, low, high, end);
+            builder.finish(&budget).unwrap()
+        };
+        assert!(class(&[('a', '漢')]).is_text(&budget).unwrap() && class(&[]).is_text(&budget).unwrap());
+        assert!(Dfa::any_text().is_text(&budget).unwrap() && bytes(0, 0x7f).is_text(&budget).unwrap());
+        assert!(!bytes(0, 0x80).is_text(&budget).unwrap() && !bytes(0xc3, 0xc3).is_text(&budget).unwrap());
     }
 
     #[test]

@@ -52,13 +52,17 @@ impl DfaBuilder {
     pub fn finish(mut self, budget: &Budget) -> Result<Dfa> {
         budget.check_states(self.len())?;
         for edges in &mut self.edges {
-            edges.sort_unstable();
+            if !edges.is_sorted() {
+                edges.sort_unstable();
+            }
             if edges.windows(2).any(|pair| pair[0].1 >= pair[1].0) {
                 return Err(Error::new(ErrorKind::Invalid, "two edges of one state overlap"));
             }
         }
         let alive = self.alive_states();
-        self.keep(&alive);
+        if !alive.iter().all(|&alive| alive) {
+            self.keep(&alive);
+        }
         if self.is_empty() {
             return Ok(Dfa::from_states(Vec::new()));
         }
@@ -70,9 +74,7 @@ impl DfaBuilder {
 
     /// Whether each state is reachable and can reach an accepting one; nothing is alive unless the start is.
     fn alive_states(&self) -> Vec<bool> {
-        let targets: Vec<Vec<u32>> =
-            self.edges.iter().map(|edges| edges.iter().map(|&(_, _, to)| to).collect()).collect();
-        useful_states(&self.accepting, &targets)
+        useful_states(&self.accepting, |state| self.edges[state].iter().map(|&(_, _, to)| to))
     }
 
     /// Drops every state that is not in `alive`, and the edges to it.
@@ -131,28 +133,61 @@ impl DfaBuilder {
     }
 }
 
-/// For each state, whether it lies on a path from state 0 to an accepting state.
-pub(crate) fn useful_states(accepting: &[bool], targets: &[Vec<u32>]) -> Vec<bool> {
-    let mut sources: Vec<Vec<u32>> = vec![Vec::new(); targets.len()];
-    for (from, targets) in targets.iter().enumerate() {
-        for &to in targets {
-            sources[to as usize].push(from as u32);
-        }
-    }
+/// For each state, whether it lies on a path from state 0 to an accepting state; `targets` gives the ways on.
+pub(crate) fn useful_states<T: Iterator<Item = u32>>(
+    accepting: &[bool],
+    targets: impl Fn(usize) -> T,
+) -> Vec<bool> {
+    let sources = Sources::new(accepting.len(), &targets);
     let first = if accepting.is_empty() { Vec::new() } else { vec![0] };
-    let reachable = flood(first, targets);
+    let reachable = flood(accepting.len(), first, targets);
     let ends = (0..accepting.len() as u32).filter(|&at| accepting[at as usize]).collect();
-    let productive = flood(ends, &sources);
+    let productive = flood(accepting.len(), ends, |state| sources.of(state).iter().copied());
     reachable.into_iter().zip(productive).map(|(reachable, productive)| reachable && productive).collect()
 }
 
-fn flood(mut open: Vec<u32>, neighbours: &[Vec<u32>]) -> Vec<bool> {
-    let mut seen = vec![false; neighbours.len()];
+/// Where the ways to each state come from.
+struct Sources {
+    /// Where the sources of a state begin.
+    starts: Vec<u32>,
+    sources: Vec<u32>,
+}
+
+impl Sources {
+    fn new<T: Iterator<Item = u32>>(states: usize, targets: &impl Fn(usize) -> T) -> Self {
+        let mut starts = vec![0_u32; states + 1];
+        (0..states).flat_map(targets).for_each(|to| starts[to as usize + 1] += 1);
+        for at in 0..states {
+            starts[at + 1] += starts[at];
+        }
+        let mut free = starts.clone();
+        let mut sources = vec![0; starts[states] as usize];
+        for from in 0..states {
+            for to in targets(from) {
+                let slot = &mut free[to as usize];
+                sources[*slot as usize] = from as u32;
+                *slot += 1;
+            }
+        }
+        Sources { starts, sources }
+    }
+
+    fn of(&self, state: usize) -> &[u32] {
+        &self.sources[self.starts[state] as usize..self.starts[state + 1] as usize]
+    }
+}
+
+fn flood<T: Iterator<Item = u32>>(
+    count: usize,
+    mut open: Vec<u32>,
+    neighbours: impl Fn(usize) -> T,
+) -> Vec<bool> {
+    let mut seen = vec![false; count];
     for &at in &open {
         seen[at as usize] = true;
     }
     while let Some(at) = open.pop() {
-        for &next in &neighbours[at as usize] {
+        for next in neighbours(at as usize) {
             if !std::mem::replace(&mut seen[next as usize], true) {
                 open.push(next);
             }

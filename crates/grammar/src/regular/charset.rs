@@ -1,5 +1,7 @@
 //! Sets of Unicode scalar values.
 
+use std::sync::{Arc, LazyLock};
+
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 /// The code points on both sides of the surrogates. They are neighbours, so that equal sets are equal ranges;
@@ -7,20 +9,25 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 const LAST_BEFORE_SURROGATES: char = '\u{d7ff}';
 const FIRST_AFTER_SURROGATES: char = '\u{e000}';
 
-/// A set of code points (never surrogates), as sorted ranges with gaps between them.
+/// A set of code points (never surrogates), as sorted ranges with gaps between them. It is cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CharSet(Box<[(char, char)]>);
+pub struct CharSet(Arc<[(char, char)]>);
 
 impl CharSet {
     /// The set of these ranges, in any order and overlapping at will; reversed ranges are empty.
     pub fn new(ranges: impl IntoIterator<Item = (char, char)>) -> Self {
-        let ranges = ranges.into_iter().filter(|(low, high)| low <= high);
-        CharSet::from(&ClassUnicode::new(ranges.map(|(low, high)| ClassUnicodeRange::new(low, high))))
+        let ranges: Vec<(char, char)> = ranges.into_iter().filter(|(low, high)| low <= high).collect();
+        if ranges.windows(2).all(|pair| has_gap(pair[0], pair[1])) {
+            return CharSet(ranges.into());
+        }
+        let ranges = ranges.into_iter().map(|(low, high)| ClassUnicodeRange::new(low, high));
+        CharSet::from(&ClassUnicode::new(ranges))
     }
 
     /// Every code point.
     pub fn any() -> Self {
-        CharSet::new([('\0', char::MAX)])
+        static ANY: LazyLock<CharSet> = LazyLock::new(|| CharSet::new([('\0', char::MAX)]));
+        ANY.clone()
     }
 
     /// The ranges, sorted, with gaps between them.
@@ -45,7 +52,7 @@ impl CharSet {
     /// The code points in either set.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        CharSet::new(self.0.iter().chain(&other.0).copied())
+        CharSet::new(self.0.iter().chain(&*other.0).copied())
     }
 
     /// The code points in both sets.
@@ -63,6 +70,12 @@ impl CharSet {
         class.case_fold_simple();
         CharSet::from(&class)
     }
+}
+
+/// Whether the second range begins after the first, with a code point in between.
+fn has_gap(first: (char, char), second: (char, char)) -> bool {
+    let neighbours = (LAST_BEFORE_SURROGATES, FIRST_AFTER_SURROGATES);
+    u32::from(first.1) + 1 < u32::from(second.0) && (first.1, second.0) != neighbours
 }
 
 impl From<&ClassUnicode> for CharSet {

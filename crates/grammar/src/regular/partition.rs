@@ -102,8 +102,7 @@ impl Partition {
 
     /// The elements with equal keys together.
     fn by_key(count: usize, key: impl Fn(usize) -> u32) -> Self {
-        let mut elements: Vec<u32> = (0..count as u32).collect();
-        elements.sort_by_key(|&at| key(at as usize));
+        let elements = sorted_by_key(count, &key);
         let mut partition = Partition {
             location: vec![0; count],
             set_of: vec![0; count],
@@ -176,6 +175,28 @@ impl Partition {
             }
         }
     }
+}
+
+/// The numbers below `count` in the order of their keys. Small keys are counted rather than compared.
+fn sorted_by_key(count: usize, key: &impl Fn(usize) -> u32) -> Vec<u32> {
+    let greatest = (0..count).map(key).max().unwrap_or(0) as usize;
+    if greatest > 2 * count {
+        let mut elements: Vec<u32> = (0..count as u32).collect();
+        elements.sort_by_key(|&at| key(at as usize));
+        return elements;
+    }
+    let mut free = vec![0_u32; greatest + 2];
+    (0..count).for_each(|at| free[key(at) as usize + 1] += 1);
+    for at in 0..=greatest {
+        free[at + 1] += free[at];
+    }
+    let mut elements = vec![0; count];
+    for at in 0..count {
+        let slot = &mut free[key(at) as usize];
+        elements[*slot as usize] = at as u32;
+        *slot += 1;
+    }
+    elements
 }
 
 #[cfg(test)]

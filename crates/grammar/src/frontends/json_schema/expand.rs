@@ -5,12 +5,14 @@
 //! properties and items are only named. So an expansion goes as deep as references and applicators nest without a
 //! container in between; that depth is checked, and a circle of them is an error that names it.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use hashbrown::HashMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::documents::{Documents, Draft, Json, Located, Step};
+use super::documents::{Documents, Draft, Json, Located, SchemaId, Step};
 use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
@@ -78,6 +80,8 @@ pub struct Expander<'b> {
     open: FxHashSet<FormulaId>,
     empty: FxHashMap<FormulaId, bool>,
     reported: FxHashSet<(Located, &'static str)>,
+    /// The schema that something was last noted of, and its pointer.
+    noted: Option<(SchemaId, Arc<str>)>,
     patterns: HashMap<Box<str>, ExprId>,
     formats: Vec<(&'static str, ExprId)>,
     conflict: Option<(Located, &'static str)>,
@@ -107,6 +111,7 @@ impl<'b> Expander<'b> {
             open: FxHashSet::default(),
             empty: FxHashMap::default(),
             reported: FxHashSet::default(),
+            noted: None,
             patterns: HashMap::new(),
             formats: Vec::new(),
             conflict: None,
@@ -475,10 +480,21 @@ impl<'b> Expander<'b> {
     }
 
     /// Notes what became of a keyword, once.
-    pub fn note(&mut self, at: Located, keyword: &'static str, outcome: Outcome, note: impl Into<String>) {
+    pub fn note(
+        &mut self,
+        at: Located,
+        keyword: &'static str,
+        outcome: Outcome,
+        note: impl Into<Cow<'static, str>>,
+    ) {
         if self.reported.insert((at, keyword)) {
-            let pointer = self.documents.pointer(at.schema);
-            self.findings.push(Finding { pointer, keyword: keyword.to_owned(), outcome, note: note.into() });
+            // The keywords of a schema follow each other, mostly.
+            let pointer = match &self.noted {
+                Some((schema, pointer)) if *schema == at.schema => Arc::clone(pointer),
+                _ => self.documents.shared_pointer(at.schema),
+            };
+            self.noted = Some((at.schema, Arc::clone(&pointer)));
+            self.findings.push(Finding { pointer, keyword: keyword.into(), outcome, note: note.into() });
         }
     }
 

@@ -146,9 +146,9 @@ fn refusal(error: &Error) -> Finding {
     };
     let (above, keyword) = pointer.rsplit_once('/').unwrap_or(("", ""));
     Finding {
-        pointer: above.to_owned(),
-        keyword: keyword.to_owned(),
+        pointer: above.into(),
+        keyword: keyword.to_owned().into(),
         outcome: Outcome::Refused,
-        note: error.message().to_owned(),
+        note: error.message().to_owned().into(),
     }
 }

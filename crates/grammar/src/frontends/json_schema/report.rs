@@ -1,5 +1,8 @@
 //! What became of each keyword.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 /// What became of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -32,11 +35,11 @@ impl Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The JSON Pointer of the schema that has the keyword.
-    pub pointer: String,
+    pub pointer: Arc<str>,
     /// The keyword.
-    pub keyword: String,
+    pub keyword: Cow<'static, str>,
     /// What became of it.
     pub outcome: Outcome,
     /// Why, where there is something to say.
-    pub note: String,
+    pub note: Cow<'static, str>,
 }

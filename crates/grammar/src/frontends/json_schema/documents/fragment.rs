@@ -49,6 +49,10 @@ pub(super) fn unescape(token: &str) -> Option<Cow<'_, str>> {
 /// Writes a token of a JSON Pointer, after its slash.
 pub(super) fn push_token(token: &str, pointer: &mut String) {
     pointer.push('/');
+    if !token.bytes().any(|byte| byte == b'~' || byte == b'/') {
+        pointer.push_str(token);
+        return;
+    }
     for c in token.chars() {
         match c {
             '~' => pointer.push_str("~0"),

@@ -49,6 +49,10 @@ mod uri;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::Budget;
 
@@ -92,7 +96,16 @@ pub struct Documents<'json> {
     resources: Vec<Resource<'json>>,
     addresses: Addresses,
     scopes: Scopes<'json>,
+    /// The JSON Pointers that were written.
+    pointers: FxHashMap<SchemaId, Arc<str>>,
     budget: &'json Budget,
+}
+
+fn push_step(step: Step<'_>, pointer: &mut String) {
+    match step {
+        Step::Key(key) => fragment::push_token(key, pointer),
+        Step::Index(index) => fragment::push_token(&index.to_string(), pointer),
+    }
 }
 
 impl<'json> Documents<'json> {
@@ -122,6 +135,7 @@ impl<'json> Documents<'json> {
             resources: Vec::new(),
             addresses: Addresses::of_registry(registry.iter().map(|(uri, _)| uri.as_str())),
             scopes: Scopes::new(is_dynamic),
+            pointers: FxHashMap::default(),
             budget,
             sources,
         };
@@ -179,6 +193,29 @@ impl<'json> Documents<'json> {
         steps.iter().try_fold(id, |at, &step| self.child(at, step))
     }
 
+    /// The same as [`Documents::pointer`], made of what was written of the locations above it before.
+    pub fn shared_pointer(&mut self, id: SchemaId) -> Arc<str> {
+        let mut unwritten = Vec::new();
+        let mut at = id;
+        let mut pointer = loop {
+            if let Some(known) = self.pointers.get(&at) {
+                break String::from(&**known);
+            }
+            match self.locations.get(at).above {
+                Some((above, step)) => {
+                    unwritten.push((at, step));
+                    at = above;
+                }
+                None => break self.pointer(at),
+            }
+        };
+        for &(below, step) in unwritten.iter().rev() {
+            push_step(step, &mut pointer);
+            self.pointers.insert(below, pointer.as_str().into());
+        }
+        self.pointers.get(&id).cloned().unwrap_or_else(|| pointer.into())
+    }
+
     /// The JSON Pointer of a location; after its address and a `#` if it is not in the root document.
     pub fn pointer(&self, id: SchemaId) -> String {
         let mut steps = Vec::new();
@@ -193,11 +230,8 @@ impl<'json> Documents<'json> {
             pointer.push_str(uri::split_fragment(self.source(document).uri).0);
             pointer.push('#');
         }
-        for step in steps.iter().rev() {
-            match step {
-                Step::Key(key) => fragment::push_token(key, &mut pointer),
-                Step::Index(index) => fragment::push_token(&index.to_string(), &mut pointer),
-            }
+        for &step in steps.iter().rev() {
+            push_step(step, &mut pointer);
         }
         pointer
     }

@@ -8,6 +8,7 @@ mod arrays;
 mod layout;
 mod objects;
 
+use hashbrown::HashMap;
 use rustc_hash::FxHashMap;
 
 use super::documents::Draft;
@@ -16,7 +17,7 @@ use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::ValueSet;
 use super::values::formula::{Formula, FormulaId};
-use super::values::numbers::{self, Spelling};
+use super::values::numbers::{self, NumberSet, Spelling};
 use super::values::texts::TextSet;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
@@ -28,6 +29,8 @@ pub(super) struct Emitter<'b> {
     layout: Layout,
     /// The expressions of formulas, by the depth of their white space.
     known: FxHashMap<(FormulaId, Depth), ExprId>,
+    /// The expressions of sets of numbers.
+    numbers: HashMap<(NumberSet, Spelling), ExprId>,
     /// Rules that are named and still to be defined.
     pending: Vec<(RuleId, FormulaId, Depth, ValueSet)>,
 }
@@ -35,7 +38,13 @@ pub(super) struct Emitter<'b> {
 /// The grammar of a formula, and the expander with its findings.
 pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
     let layout = Layout::new(expander.options);
-    let mut emitter = Emitter { expander, layout, known: FxHashMap::default(), pending: Vec::new() };
+    let mut emitter = Emitter {
+        expander,
+        layout,
+        known: FxHashMap::default(),
+        numbers: HashMap::new(),
+        pending: Vec::new(),
+    };
     let rule = emitter.builder().declare("root");
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
@@ -123,14 +132,23 @@ impl Emitter<'_> {
         }
         if !set.numbers.is_empty() {
             let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
-            let languages = &mut self.expander.algebra.languages;
-            let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
-            alternatives.push(expr);
+            alternatives.push(self.numbers(&set.numbers, spelling)?);
         }
         if !set.texts.is_never() {
             alternatives.push(self.text(&set.texts)?);
         }
         Ok(self.builder().alt(alternatives))
+    }
+
+    fn numbers(&mut self, set: &NumberSet, spelling: Spelling) -> Result<ExprId> {
+        let key = (set.clone(), spelling);
+        if let Some(&expr) = self.numbers.get(&key) {
+            return Ok(expr);
+        }
+        let languages = &mut self.expander.algebra.languages;
+        let expr = numbers::emit(set, spelling, &mut languages.builder, languages.budget)?;
+        self.numbers.insert(key, expr);
+        Ok(expr)
     }
 
     /// A JSON string of a set of texts.
@@ -176,7 +194,8 @@ impl Emitter<'_> {
             let note = error.message().to_owned();
             let keyword =
                 note.split([' ', '`']).find(|word| keywords::find(word, Draft::default()).is_some());
-            let keyword = keyword.unwrap_or("oneOf").to_owned();
+            let keyword = keyword.unwrap_or("oneOf").to_owned().into();
+            let (pointer, note) = (pointer.into(), note.into());
             self.expander.findings.push(Finding { pointer, keyword, outcome: Outcome::Widened, note });
         }
         widens

@@ -5,10 +5,8 @@
 
 use std::rc::Rc;
 
-use indexmap::IndexMap;
-
 use super::super::values::formula::FormulaId;
-use super::super::values::keys::{self, Region};
+use super::super::values::keys::{self, NameSet, Region};
 use super::super::values::objects::{ObjectShape, Witness};
 use super::Emitter;
 use super::layout::Depth;
@@ -42,7 +40,7 @@ impl Emitter<'_> {
         let separator = list.parts.add(around.separator);
         let names = names(shape);
         let mut entries = Vec::with_capacity(names.len());
-        for name in names.keys() {
+        for name in &names {
             entries.push(self.entry(shape, name, &mut list)?);
         }
         let mut others = Vec::new();
@@ -210,11 +208,11 @@ fn tidy(mut layout: List) -> List {
 }
 
 /// All keys that somebody names, the declared ones first and in order.
-fn names(shape: &ObjectShape) -> IndexMap<Rc<str>, ()> {
-    let mut names: IndexMap<Rc<str>, ()> = shape.named.keys().map(|name| (Rc::clone(name), ())).collect();
+fn names(shape: &ObjectShape) -> NameSet {
+    let mut names: NameSet = shape.named.keys().map(Rc::clone).collect();
     let mut add = |name: &Rc<str>| {
-        if !names.contains_key(name) {
-            names.insert(Rc::clone(name), ());
+        if !names.contains(name) {
+            names.insert(Rc::clone(name));
         }
     };
     shape.required.iter().for_each(&mut add);

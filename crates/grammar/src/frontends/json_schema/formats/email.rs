@@ -27,19 +27,14 @@ const LABELS_OF_DOMAIN: u32 = 3;
 const GROUPS_BESIDE_GAP: u32 = 6;
 
 pub(super) fn email(texts: &mut Texts<'_>) -> Result<ExprId> {
-    let any = local_part(texts, "")?;
-    let short = texts.pattern("[\\x00-\\x7f]{1,64}")?;
-    let local = texts.both(any, short);
+    let local = texts.both(&local_part(""), "[\\x00-\\x7f]{1,64}")?;
     let domain = hostname::names(texts, &DOMAIN, &Openings::NoPunycode)?;
     address(texts, local, domain)
 }
 
 pub(super) fn idn_email(texts: &mut Texts<'_>) -> Result<ExprId> {
-    let any = local_part(texts, NOT_ASCII)?;
-    let short = texts.pattern(
-        "[\\x00-\\x7f]{1,64}|[\\x00-\\u07ff]{1,32}|[\\x00-\\uffff]{1,21}|[\\x00-\\u{10ffff}]{1,16}",
-    )?;
-    let local = texts.both(any, short);
+    let short = "[\\x00-\\x7f]{1,64}|[\\x00-\\u07ff]{1,32}|[\\x00-\\uffff]{1,21}|[\\x00-\\u{10ffff}]{1,16}";
+    let local = texts.both(&local_part(NOT_ASCII), short)?;
     let ascii = hostname::names(texts, &DOMAIN, &Openings::NoTag)?;
     let others = idn_hostname::names_of_short_labels(texts, LABELS_OF_DOMAIN)?;
     let domain = texts.alt([ascii, others]);
@@ -47,9 +42,9 @@ pub(super) fn idn_email(texts: &mut Texts<'_>) -> Result<ExprId> {
 }
 
 /// Atoms with dots between them, or a quoted string.
-fn local_part(texts: &mut Texts<'_>, others: &str) -> Result<ExprId> {
+fn local_part(others: &str) -> String {
     let atom = format!("[{ATOM}{others}]+");
-    texts.pattern(&format!("{atom}(?:\\.{atom})*|\"(?:[{QUOTED}{others}]|\\\\[ -~])*\""))
+    format!("{atom}(?:\\.{atom})*|\"(?:[{QUOTED}{others}]|\\\\[ -~])*\"")
 }
 
 fn address(texts: &mut Texts<'_>, local: ExprId, domain: ExprId) -> Result<ExprId> {

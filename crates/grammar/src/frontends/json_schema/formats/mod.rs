@@ -8,7 +8,8 @@
 //!
 //! Most formats are small automata. Each of those is made when somebody first asks for it and kept for the process
 //! ([`Form::Automaton`]), so that a schema with a date costs the interning of one expression, and no pass has to look into
-//! it. The others count something, or are large; they stay expressions, which the engine reads as they are.
+//! it. The others count something, or are large; they stay expressions, which the engine reads as they are, and are kept
+//! for the process as well.
 //!
 //! A new format is a function from `Texts` to an expression and a line in [`REGISTRY`]. A name that is not listed is
 //! an annotation, and what becomes of it is for the caller to say.
@@ -32,7 +33,7 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::Result;
-use crate::ir::{Automaton, Builder, ExprId};
+use crate::ir::{Automaton, Builder, ExprId, Fragment};
 use crate::limits::{Budget, Limits};
 use crate::regular::determinize;
 use texts::Texts;
@@ -57,8 +58,8 @@ pub struct Format {
 /// How the language of a format is given to grammars.
 #[derive(Debug)]
 enum Form {
-    /// As an expression.
-    Expression,
+    /// As an expression, which is kept too.
+    Expression(OnceLock<Fragment>),
     /// As an automaton, which is kept once it was asked for.
     Automaton(OnceLock<Automaton>),
 }
@@ -67,26 +68,37 @@ impl Format {
     /// The language of its texts.
     fn language(&self, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
         match &self.form {
-            Form::Expression => (self.build)(&mut Texts::new(builder, budget)),
+            Form::Expression(kept) => {
+                let make = || self.build(|builder, root, _| Ok(Fragment::new(builder, root)));
+                made_once(kept, make)?.copy_into(builder, budget)
+            }
             Form::Automaton(kept) => {
-                let automaton = if let Some(automaton) = kept.get() {
-                    automaton
-                } else {
-                    let made = self.automaton()?;
-                    kept.get_or_init(|| made)
-                };
-                Ok(builder.automaton(automaton.clone()))
+                let make = || self.build(|builder, root, budget| self.automaton(builder, root, budget));
+                Ok(builder.automaton(made_once(kept, make)?.clone()))
             }
         }
     }
 
-    /// The automaton of its texts. It is the same for everybody, so no caller's limits go into it.
-    fn automaton(&self) -> Result<Automaton> {
+    /// What becomes of its expression. That is the same for everybody, so no caller's limits go into it.
+    fn build<T>(&self, then: impl FnOnce(&Builder, ExprId, &Budget) -> Result<T>) -> Result<T> {
         let (mut builder, budget) = (Builder::new(&Limits::default()), Budget::default());
         let root = (self.build)(&mut Texts::new(&mut builder, &budget))?;
-        let dfa = Arc::new(determinize(&builder, root, &budget)?);
+        then(&builder, root, &budget)
+    }
+
+    fn automaton(&self, builder: &Builder, root: ExprId, budget: &Budget) -> Result<Automaton> {
+        let dfa = Arc::new(determinize(builder, root, budget)?);
         Ok(Automaton { source: format!("Format(\"{}\")", self.name).into(), dfa })
     }
+}
+
+/// What is kept, made now if it is not there.
+fn made_once<T>(kept: &OnceLock<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if let Some(known) = kept.get() {
+        return Ok(known);
+    }
+    let new = make()?;
+    Ok(kept.get_or_init(|| new))
 }
 
 /// The language of the texts of the format `name`, or `None` where no format has that name.
@@ -148,7 +160,7 @@ pub static REGISTRY: [Format; 19] = [
              `hostname`; an address literal is IPv4 without leading zeros, or IPv6",
         ),
         longest: Some(253),
-        form: Form::Expression,
+        form: Form::Expression(OnceLock::new()),
         build: email::email,
     },
     Format {
@@ -159,7 +171,7 @@ pub static REGISTRY: [Format; 19] = [
              has at most 32, 21 or 16 characters, as they take up to 2, 3 or 4 bytes",
         ),
         longest: Some(253),
-        form: Form::Expression,
+        form: Form::Expression(OnceLock::new()),
         build: email::idn_email,
     },
     Format {
@@ -171,7 +183,7 @@ pub static REGISTRY: [Format; 19] = [
              begins with at most 31 digits",
         ),
         longest: Some(252),
-        form: Form::Expression,
+        form: Form::Expression(OnceLock::new()),
         build: hostname::hostname,
     },
     Format {
@@ -183,7 +195,7 @@ pub static REGISTRY: [Format; 19] = [
              at most 14 letters, 10 in the last three; no joiners or other characters that depend on their context",
         ),
         longest: Some(252),
-        form: Form::Expression,
+        form: Form::Expression(OnceLock::new()),
         build: idn_hostname::idn_hostname,
     },
     Format {
@@ -275,7 +287,7 @@ pub static REGISTRY: [Format; 19] = [
              categories; ranges in classes and of quantifiers only where their order is plain to see",
         ),
         longest: None,
-        form: Form::Expression,
+        form: Form::Expression(OnceLock::new()),
         build: regex::regex,
     },
 ];

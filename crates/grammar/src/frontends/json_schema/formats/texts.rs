@@ -1,10 +1,12 @@
 //! What the formats are written with: patterns, and the builder's expressions.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::frontends::regex::{self, Syntax};
-use crate::ir::{Builder, ExprId};
+use crate::ir::{Automaton, Builder, ExprId};
 use crate::limits::Budget;
-use crate::regular::CharSet;
+use crate::regular::{CharSet, determinize};
 
 /// Makes the expressions of one format.
 pub(super) struct Texts<'a> {
@@ -52,8 +54,13 @@ impl<'a> Texts<'a> {
         self.builder.repeat(item, 0, None)
     }
 
-    /// What is in both languages. It is determinised ahead of time, so both are to be small.
-    pub(super) fn both(&mut self, one: ExprId, other: ExprId) -> ExprId {
-        self.builder.and([one, other])
+    /// The texts that both patterns match. They become an automaton, so both are to be small.
+    pub(super) fn both(&mut self, one: &str, other: &str) -> Result<ExprId> {
+        let mut named = |pattern| regex::parse_named(pattern, &Syntax::whole(), self.builder, self.budget);
+        let ((one, one_source), (other, other_source)) = (named(one)?, named(other)?);
+        let both = self.builder.and([one, other]);
+        let dfa = Arc::new(determinize(&*self.builder, both, self.budget)?);
+        let source = format!("({one_source} & {other_source})").into();
+        Ok(self.builder.automaton(Automaton { source, dfa }))
     }
 }

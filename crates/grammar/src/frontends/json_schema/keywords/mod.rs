@@ -276,7 +276,7 @@ fn apply_one<'b>(
         }
         (Err(error), Some(before)) if error.kind() == ErrorKind::Unsupported => {
             *set = before;
-            expander.note(schema.at, keyword.name, Outcome::Widened, error.message());
+            expander.note(schema.at, keyword.name, Outcome::Widened, error.message().to_owned());
             Ok(())
         }
         (Err(error), _) => {

@@ -2,13 +2,11 @@
 
 use std::rc::Rc;
 
-use indexmap::IndexMap;
-
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
 use super::super::values::formula::FormulaId;
-use super::super::values::keys::{KeyList, Keys};
+use super::super::values::keys::{KeyList, Keys, NameMap};
 use super::read;
 use crate::error::Result;
 
@@ -22,7 +20,8 @@ pub(super) fn apply(
     if set.objects.is_empty() {
         return Ok(());
     }
-    let mut named: IndexMap<Rc<str>, FormulaId> = IndexMap::with_capacity(object.len());
+    let mut named: NameMap<FormulaId> = NameMap::default();
+    named.reserve(object.len());
     for name in object.keys() {
         let value = expander.child_at(schema, "properties", name)?;
         named.insert(Rc::from(name), value);

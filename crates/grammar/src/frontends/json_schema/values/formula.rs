@@ -6,6 +6,7 @@
 //! normal form, a recursive schema meets the same formulas again, and the expansion ends.
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::super::documents::Located;
 
@@ -42,6 +43,9 @@ pub enum Formula {
     /// Not in this.
     Not(FormulaId),
 }
+
+/// The items of a conjunction or a disjunction.
+type Flat = SmallVec<[FormulaId; 8]>;
 
 /// All formulas of one conversion.
 #[derive(Debug)]
@@ -83,12 +87,17 @@ impl Formulas {
 
     /// Both.
     pub fn and(&mut self, left: FormulaId, right: FormulaId) -> FormulaId {
-        self.and_all([left, right])
+        match (left, right) {
+            (FormulaId::ANY, other) | (other, FormulaId::ANY) => other,
+            (FormulaId::NEVER, _) | (_, FormulaId::NEVER) => FormulaId::NEVER,
+            _ if left == right => left,
+            _ => self.and_all([left, right]),
+        }
     }
 
     /// All of them.
     pub fn and_all(&mut self, items: impl IntoIterator<Item = FormulaId>) -> FormulaId {
-        let mut flat = Vec::new();
+        let mut flat = Flat::new();
         for item in items {
             match self.get(item) {
                 Formula::Any => {}
@@ -101,12 +110,17 @@ impl Formulas {
 
     /// Either.
     pub fn or(&mut self, left: FormulaId, right: FormulaId) -> FormulaId {
-        self.or_all([left, right])
+        match (left, right) {
+            (FormulaId::NEVER, other) | (other, FormulaId::NEVER) => other,
+            (FormulaId::ANY, _) | (_, FormulaId::ANY) => FormulaId::ANY,
+            _ if left == right => left,
+            _ => self.or_all([left, right]),
+        }
     }
 
     /// Any of them.
     pub fn or_all(&mut self, items: impl IntoIterator<Item = FormulaId>) -> FormulaId {
-        let mut flat = Vec::new();
+        let mut flat = Flat::new();
         for item in items {
             match self.get(item) {
                 Formula::Never => {}
@@ -120,7 +134,7 @@ impl Formulas {
     /// `neutral` for nothing, `absorbing` where it or a contradiction is among the items, else the node of them all.
     fn joined(
         &mut self,
-        mut flat: Vec<FormulaId>,
+        mut flat: Flat,
         neutral: FormulaId,
         absorbing: FormulaId,
         node: fn(Box<[FormulaId]>) -> Formula,
@@ -137,7 +151,7 @@ impl Formulas {
         match flat.as_slice() {
             [] => neutral,
             &[one] => one,
-            _ => self.intern(node(flat.into())),
+            items => self.intern(node(items.into())),
         }
     }
 

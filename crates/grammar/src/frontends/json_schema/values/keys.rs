@@ -7,7 +7,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use indexmap::IndexSet;
+use hashbrown::DefaultHashBuilder;
+use indexmap::{IndexMap, IndexSet};
 
 use super::texts::{Languages, TextSet};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,11 +16,17 @@ use crate::ir::{Automaton, Builder, ExprId};
 use crate::limits::Budget;
 use crate::regular::Dfa;
 
+/// Names of keys, in order.
+pub type NameSet = IndexSet<Rc<str>, DefaultHashBuilder>;
+
+/// Something for each name of a key, in order.
+pub type NameMap<V> = IndexMap<Rc<str>, V, DefaultHashBuilder>;
+
 /// Names and patterns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyList {
     /// The names.
-    pub names: IndexSet<Rc<str>>,
+    pub names: NameSet,
     /// The patterns, as languages of whole keys.
     pub patterns: Vec<ExprId>,
 }
@@ -59,7 +66,7 @@ impl Keys {
 
     /// The keys that match a pattern.
     pub fn matching(pattern: ExprId) -> Self {
-        Keys::Listed(Rc::new(KeyList { names: IndexSet::new(), patterns: vec![pattern] }))
+        Keys::Listed(Rc::new(KeyList { names: NameSet::default(), patterns: vec![pattern] }))
     }
 
     /// The keys that are not in `texts`.
@@ -69,7 +76,7 @@ impl Keys {
                 KeyList { names: names.iter().map(|name| Rc::from(&**name)).collect(), patterns: Vec::new() }
             }
             TextSet::Language { .. } => {
-                KeyList { names: IndexSet::new(), patterns: vec![texts.expr(languages)?] }
+                KeyList { names: NameSet::default(), patterns: vec![texts.expr(languages)?] }
             }
         };
         Ok(Keys::Unlisted(Rc::new(list)))

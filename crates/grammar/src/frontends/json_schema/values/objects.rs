@@ -6,11 +6,9 @@
 
 use std::rc::Rc;
 
-use indexmap::{IndexMap, IndexSet};
-
 use super::Algebra;
 use super::formula::FormulaId;
-use super::keys::{Keys, Region};
+use super::keys::{Keys, NameMap, NameSet, Region};
 use crate::error::{Error, Result};
 
 /// That some member is one of these: its key of a set, and its value of a set.
@@ -63,11 +61,11 @@ impl Openness {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectShape {
     /// The values of the named keys, in the order in which they were declared.
-    pub named: Rc<IndexMap<Rc<str>, FormulaId>>,
+    pub named: Rc<NameMap<FormulaId>>,
     /// The values of all keys of a set.
     pub families: Vec<(Keys, FormulaId)>,
     /// The keys that must be there.
-    pub required: Rc<IndexSet<Rc<str>>>,
+    pub required: Rc<NameSet>,
     /// Pairs: with the first key, the second must be there too.
     pub implies: Vec<(Rc<str>, Rc<str>)>,
     /// The least number of members.

@@ -29,7 +29,7 @@ pub(super) fn reduce(raw: Raw, budget: &Budget) -> Result<Reduced> {
     for transition in &transitions {
         targets[transition.from as usize].push(transition.to);
     }
-    let useful = useful_states(&accepting, &targets);
+    let useful = useful_states(&accepting, |state| targets[state].iter().copied());
     drop(targets);
     let mut names = 0..;
     let renamed: Vec<Option<u32>> =

@@ -18,11 +18,13 @@
 mod automaton;
 mod digits;
 mod exponent;
+mod memo;
 mod trackers;
 
 pub(super) use self::automaton::automaton;
 use self::digits::{Digits, Fraction};
 use self::exponent::{Exponents, LARGE, PLACES, SMALL};
+pub use self::memo::emit;
 use super::condition::Condition;
 use super::decimal::Decimal;
 use super::interval::{Cut, Interval};
@@ -49,8 +51,8 @@ impl Default for Spelling {
     }
 }
 
-/// The JSON spellings of the numbers of a set.
-pub fn emit(set: &NumberSet, spelling: Spelling, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
+/// The JSON spellings of the numbers of a set, found anew.
+fn compute(set: &NumberSet, spelling: Spelling, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
     let mut emitter = Emitter { builder, budget, spelling };
     let from_zero = NumberSet::at_least(Decimal::zero());
     let positive = set.intersect(&from_zero, budget)?;
