@@ -7,6 +7,9 @@ use crate::vocab::trie::{NodeIndex, Trie};
 /// A state with at most this many ranges looks its bytes up in the trie, rather than the trie's bytes in the state.
 const FEW_RANGES: usize = 2;
 
+/// A subtree with fewer nodes than this is not worth a table of bytes.
+const FEW_NODES: NodeIndex = 64;
+
 /// What is left to walk; kept by the caller so that short walks need no memory of their own.
 pub(super) type WalkStack = Vec<(NodeIndex, TerminalId)>;
 
@@ -34,34 +37,78 @@ pub(super) fn walk_terminal(
             });
             continue;
         }
-        let mut visit = |child: NodeIndex, next: TerminalId| {
-            if next == TerminalId::NEVER {
-                return;
-            }
-            let tokens = trie.tokens_of(child);
-            if !tokens.is_empty() {
-                on_tokens(child, tokens);
-            }
-            if trie.is_leaf(child) {
-                return;
-            }
-            if arena.is_nullable(next) {
-                on_end(child);
-            }
-            if next != TerminalId::EMPTY {
-                stack.push((child, next));
-            }
-        };
         let row = arena.row(state);
-        let narrow = row.len() <= FEW_RANGES && row.iter().all(|&(low, high, _)| high - low < 2);
-        if narrow {
+        let is_narrow = row.len() <= FEW_RANGES && row.iter().all(|&(low, high, _)| high - low < 2);
+        if is_narrow {
             for &(low, high, next) in row {
-                (low..=high).filter_map(|byte| trie.child(node, byte)).for_each(|child| visit(child, next));
+                for child in (low..=high).filter_map(|byte| trie.child(node, byte)) {
+                    visit(arena, trie, (child, next), stack, on_tokens, on_end);
+                }
+            }
+        } else if trie.end(node) - node < FEW_NODES {
+            for child in trie.children(node) {
+                let next = arena.next_dense(state, trie.byte(child));
+                visit(arena, trie, (child, next), stack, on_tokens, on_end);
             }
         } else {
-            for child in trie.children(node) {
-                visit(child, arena.next_dense(state, trie.byte(child)));
-            }
+            walk_on(arena, trie, (node, state), stack, on_tokens, on_end);
         }
+    }
+}
+
+/// What there is at a node that was reached in a state.
+#[inline]
+fn visit(
+    arena: &Arena,
+    trie: &Trie,
+    (node, state): (NodeIndex, TerminalId),
+    stack: &mut WalkStack,
+    on_tokens: &mut impl FnMut(NodeIndex, &[u32]),
+    on_end: &mut impl FnMut(NodeIndex),
+) {
+    if state == TerminalId::NEVER {
+        return;
+    }
+    let tokens = trie.tokens_of(node);
+    if !tokens.is_empty() {
+        on_tokens(node, tokens);
+    }
+    if trie.is_leaf(node) {
+        return;
+    }
+    if arena.is_nullable(state) {
+        on_end(node);
+    }
+    if state != TerminalId::EMPTY {
+        stack.push((node, state));
+    }
+}
+
+/// Walks on from a node as long as the state stays the same. Nodes lie in depth-first order, so this is one run over them.
+fn walk_on(
+    arena: &Arena,
+    trie: &Trie,
+    (node, state): (NodeIndex, TerminalId),
+    stack: &mut WalkStack,
+    on_tokens: &mut impl FnMut(NodeIndex, &[u32]),
+    on_end: &mut impl FnMut(NodeIndex),
+) {
+    let (dense, is_nullable) = (arena.dense(state), arena.is_nullable(state));
+    let (mut at, end) = (node + 1, trie.end(node));
+    while at < end {
+        let next = dense[usize::from(trie.byte(at))];
+        if next != state {
+            visit(arena, trie, (at, next), stack, on_tokens, on_end);
+            at = trie.end(at);
+            continue;
+        }
+        let tokens = trie.tokens_of(at);
+        if !tokens.is_empty() {
+            on_tokens(at, tokens);
+        }
+        if is_nullable && !trie.is_leaf(at) {
+            on_end(at);
+        }
+        at += 1;
     }
 }

@@ -245,15 +245,19 @@ impl Arena {
         if row.len() <= SPARSE_ROW {
             return look_up(row, byte);
         }
-        let dense = entry.dense.get_or_init(|| {
+        self.dense(id)[usize::from(byte)]
+    }
+
+    /// A state's ways on, by byte.
+    pub(crate) fn dense(&self, id: TerminalId) -> &[TerminalId; 256] {
+        self.entry(id).dense.get_or_init(|| {
             let mut dense = Box::new([TerminalId::NEVER; 256]);
             self.row_bytes.fetch_add(size_of_val(&*dense), Ordering::Relaxed);
-            for &(low, high, target) in row {
+            for &(low, high, target) in self.row(id) {
                 dense[usize::from(low)..=usize::from(high)].fill(target);
             }
             dense
-        });
-        dense[usize::from(byte)]
+        })
     }
 
     pub(super) fn intern(&self, term: &Term) -> TerminalId {
