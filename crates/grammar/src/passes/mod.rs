@@ -6,6 +6,7 @@
 //! | [`dispatch`] | tag dispatch becomes free text, tags and calls |
 //! | [`trim`] | what can match nothing and what nobody calls goes away |
 //! | [`linear`] | rules that recurse only at one end become loops |
+//! | [`intersect`] | conjunctions of a context-free language with regular ones become rules |
 //! | [`json_text`] | what is spelled in JSON must be regular |
 //! | [`inline`] | regular rules and rules called once are put in their callers' place |
 //! | [`booleans`] | conjunctions and complements become automata |
@@ -22,6 +23,7 @@ pub mod dispatch;
 mod edge_bytes;
 pub mod finish;
 pub mod inline;
+pub mod intersect;
 pub mod json_text;
 pub mod left_recursion;
 pub mod linear;
@@ -46,6 +48,7 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     let grammar = dispatch::lower(grammar, limits, budget)?;
     let grammar = trim::trim(grammar, budget)?;
     let grammar = linear::unroll(grammar, budget)?;
+    let grammar = intersect::lower(grammar, budget)?;
     json_text::check(&grammar, budget)?;
     let grammar = inline::inline(&grammar, budget)?;
     let grammar = if booleans::concerns(&grammar) {
