@@ -160,7 +160,9 @@ impl Case {
                 ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget)
             }
             (None, None, Some(pattern)) => regex::to_grammar(pattern, &self.syntax()?, &limits, &budget),
-            _ => panic!("{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema` and `lark` is needed", self.name),
+            _ => {
+                panic!("{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema` and `lark` is needed", self.name)
+            }
         }
     }
 

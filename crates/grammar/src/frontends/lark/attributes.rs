@@ -9,7 +9,7 @@ use crate::frontends::ebnf::nearest;
 const NAMES: [&str; 8] =
     ["capture", "lazy", "suffix", "stop", "stop_capture", "max_tokens", "max_chars", "temperature"];
 
-impl<'s> Parser<'_, 's> {
+impl Parser<'_, '_> {
     /// Reads the attributes of `rule`, whose `[` comes next.
     pub(super) fn attributes(&mut self, rule: &str) -> Result<Attributes> {
         let mut attributes = Attributes { at: self.at(), ..Attributes::default() };
@@ -69,7 +69,8 @@ impl<'s> Parser<'_, 's> {
                 options.temperature = Some(value);
             }
             _ => {
-                let error = Error::syntax(self.source, at, format!("there is no attribute `{name}` of a rule"));
+                let error =
+                    Error::syntax(self.source, at, format!("there is no attribute `{name}` of a rule"));
                 return Err(match nearest(name, NAMES) {
                     Some(near) => error.with_help(format!("did you mean `{near}`?")),
                     None => error.with_help(format!("the attributes are {}", NAMES.join(", "))),

@@ -286,19 +286,27 @@ impl<'s> Parser<'_, 's> {
         }
         let end_at = self.at();
         let TokenKind::Literal { text: end, ignore_case: end_ignores } = self.bump()?.kind else {
-            return Err(Error::syntax(self.source, end_at, "a range ends with a string, as in `\"a\"..\"z\"`"));
+            return Err(Error::syntax(
+                self.source,
+                end_at,
+                "a range ends with a string, as in `\"a\"..\"z\"`",
+            ));
         };
         let single = |text: &str| {
             let mut chars = text.chars();
             chars.next().filter(|_| chars.next().is_none())
         };
         match (single(&text), single(&end)) {
-            (Some(low), Some(high)) if low <= high && !ignore_case && !end_ignores => Ok(Node::Range(low, high)),
+            (Some(low), Some(high)) if low <= high && !ignore_case && !end_ignores => {
+                Ok(Node::Range(low, high))
+            }
             (Some(low), Some(high)) if low > high => {
                 let message = "this range is reversed: its first character comes after its last";
                 Err(Error::syntax(self.source, at, message))
             }
-            _ => Err(Error::syntax(self.source, at, "the ends of a range are single characters, without `i`")),
+            _ => {
+                Err(Error::syntax(self.source, at, "the ends of a range are single characters, without `i`"))
+            }
         }
     }
 
@@ -363,7 +371,8 @@ impl<'s> Parser<'_, 's> {
             let id = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
             let (low, high) = (id(low)?, id(high)?);
             if low > high || high - low > LONGEST_TOKEN_RANGE {
-                let message = format!("a range of tokens goes upwards, and has at most {LONGEST_TOKEN_RANGE}");
+                let message =
+                    format!("a range of tokens goes upwards, and has at most {LONGEST_TOKEN_RANGE}");
                 return Err(Error::syntax(self.source, at, message));
             }
             ids.extend(low..=high);

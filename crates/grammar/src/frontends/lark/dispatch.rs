@@ -39,7 +39,11 @@ struct Tool<'s> {
 
 impl<'s> Lowerer<'s> {
     /// The body of a rule that has the shape, or `None`.
-    pub(super) fn dispatch(&mut self, definition: &Definition<'s>, scope: &Scope<'s>) -> Result<Option<ExprId>> {
+    pub(super) fn dispatch(
+        &mut self,
+        definition: &Definition<'s>,
+        scope: &Scope<'s>,
+    ) -> Result<Option<ExprId>> {
         let Some(tools) = self.find_tools(definition, scope.document)? else { return Ok(None) };
         let are_texts = tools.iter().all(|tool| matches!(tool.trigger, Trigger::Text(_)));
         let are_tokens = tools.iter().all(|tool| matches!(tool.trigger, Trigger::Tokens(_)));
@@ -74,18 +78,18 @@ impl<'s> Lowerer<'s> {
                 None => joined.push((tag, vec![rule])),
             }
         }
-        let one = |rules: Vec<RuleId>| match rules[..] {
-            [rule] => rule,
-            _ => {
-                let calls: Vec<ExprId> = rules.iter().map(|&rule| self.builder.rule(rule)).collect();
-                let body = self.builder.alt(calls);
-                let rule = self.builder.declare(self.names.fresh("tools"));
-                self.builder.define(rule, body, RuleOptions::default());
-                rule
-            }
-        };
-        let mut one = one;
-        joined.into_iter().map(|(tag, rules)| (tag, one(rules))).collect()
+        joined.into_iter().map(|(tag, rules)| (tag, self.any_of(&rules))).collect()
+    }
+
+    fn any_of(&mut self, rules: &[RuleId]) -> RuleId {
+        if let &[rule] = rules {
+            return rule;
+        }
+        let calls: Vec<ExprId> = rules.iter().map(|&rule| self.builder.rule(rule)).collect();
+        let body = self.builder.alt(calls);
+        let rule = self.builder.declare(self.names.fresh("tools"));
+        self.builder.define(rule, body, RuleOptions::default());
+        rule
     }
 
     /// A rule for what follows the trigger of a tool.
@@ -102,7 +106,9 @@ impl<'s> Lowerer<'s> {
         let Some(body) = plain_body(definition) else { return Ok(None) };
         let Node::Seq(items) = self.texts.node(self.only(body.root)) else { return Ok(None) };
         let &[tools, tail] = &items[..] else { return Ok(None) };
-        let Node::Repeat { body: tools, min: 0, max: None } = *self.texts.node(tools) else { return Ok(None) };
+        let Node::Repeat { body: tools, min: 0, max: None } = *self.texts.node(tools) else {
+            return Ok(None);
+        };
         if !self.is_any_text(tail, document)? {
             return Ok(None);
         }
@@ -216,7 +222,9 @@ impl<'s> Lowerer<'s> {
             match self.texts.node(id) {
                 Node::Regex { pattern, flags } => return self.is_any_pattern(pattern, flags),
                 Node::Name(name) => {
-                    let Some(&found) = self.texts.document(document).names.get(name) else { return Ok(false) };
+                    let Some(&found) = self.texts.document(document).names.get(name) else {
+                        return Ok(false);
+                    };
                     match plain_body(self.texts.definition(found)) {
                         Some(body) => id = body.root,
                         None => return Ok(false),

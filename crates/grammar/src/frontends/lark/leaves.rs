@@ -120,8 +120,7 @@ impl<'s> Lowerer<'s> {
             return Ok(self.builder.empty());
         }
         let source = self.texts.document(document).source;
-        let dfa =
-            substring(&chunks, self.budget).map_err(|error| error.at(Place::in_text(source, place)))?;
+        let dfa = substring(&chunks, self.budget).map_err(|error| error.at(Place::in_text(source, place)))?;
         let listed: Vec<String> = chunks.iter().map(|chunk| quoted(chunk)).collect();
         let source = format!("Substring({})", listed.join(", "));
         Ok(self.builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa) }))

@@ -46,7 +46,8 @@ pub(super) enum TokenKind<'s> {
 
 /// The marks, the longer ones first.
 const MARKS: [&str; 21] = [
-    "::", "..", "->", ":", "|", "&", "~", "?", "!", "*", "+", "(", ")", "[", "]", "{", "}", ",", ".", "=", "-",
+    "::", "..", "->", ":", "|", "&", "~", "?", "!", "*", "+", "(", ")", "[", "]", "{", "}", ",", ".", "=",
+    "-",
 ];
 
 impl TokenKind<'_> {
@@ -199,8 +200,7 @@ impl<'s> Lexer<'s> {
 
     fn literal(&mut self) -> Result<TokenKind<'s>> {
         let (text, after) = string_literal(self.source, self.at, Context::Lark)?;
-        let ignore_case =
-            self.byte(after) == Some(b'i') && !self.byte(after + 1).is_some_and(is_name_byte);
+        let ignore_case = self.byte(after) == Some(b'i') && !self.byte(after + 1).is_some_and(is_name_byte);
         self.at = after + usize::from(ignore_case);
         Ok(TokenKind::Literal { text, ignore_case })
     }

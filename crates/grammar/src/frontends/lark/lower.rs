@@ -241,7 +241,8 @@ impl<'s> Lowerer<'s> {
             return Ok(found);
         }
         let what = if is_terminal(name) { "terminal" } else { "rule" };
-        let error = self.error(ErrorKind::Invalid, document, at, format!("the {what} `{name}` is not defined"));
+        let error =
+            self.error(ErrorKind::Invalid, document, at, format!("the {what} `{name}` is not defined"));
         let names = self.texts.document(document).names.keys().copied();
         Err(match nearest(name, names) {
             _ if super::common::pattern(name).is_some() => {
@@ -327,8 +328,12 @@ impl<'s> Lowerer<'s> {
             match self.texts.node(id) {
                 Node::Alt(items) => open.extend(items),
                 Node::Name(name) if is_terminal(name) => {}
-                Node::Text { .. } | Node::Range(..) | Node::Regex { .. } => {}
-                Node::And(_) | Node::Not(_) | Node::Substring(_) => {}
+                Node::Text { .. }
+                | Node::Range(..)
+                | Node::Regex { .. }
+                | Node::And(_)
+                | Node::Not(_)
+                | Node::Substring(_) => {}
                 _ => return false,
             }
         }
@@ -352,7 +357,12 @@ impl<'s> Lowerer<'s> {
                     self.find(name, document, self.texts.place(id))?;
                 }
             }
-            alternatives.extend(self.lower(body.first, &[body.root], &Scope::of(document), Mode::Terminal)?);
+            alternatives.extend(self.lower(
+                body.first,
+                &[body.root],
+                &Scope::of(document),
+                Mode::Terminal,
+            )?);
         }
         let any = self.builder.alt(alternatives);
         let most = self.texts.document(document).ignore_once.then_some(1);
@@ -520,19 +530,13 @@ impl<'s> Lowerer<'s> {
         self.call(instance, place, scope, mode)
     }
 
-    fn call(
-        &mut self,
-        instance: Instance,
-        place: usize,
-        scope: &Scope<'s>,
-        mode: Mode,
-    ) -> Result<ExprId> {
+    fn call(&mut self, instance: Instance, place: usize, scope: &Scope<'s>, mode: Mode) -> Result<ExprId> {
         let definition = self.texts.definition(instance.definition);
         if mode == Mode::Terminal {
             let message = format!("the rule `{}` cannot stand in a terminal", definition.name);
-            return Err(self
-                .error(ErrorKind::Unsupported, scope.document, place, message)
-                .with_help("so it is in what `&` and `~` join, and in rules with `lazy`, `suffix` or `stop`"));
+            return Err(self.error(ErrorKind::Unsupported, scope.document, place, message).with_help(
+                "so it is in what `&` and `~` join, and in rules with `lazy`, `suffix` or `stop`",
+            ));
         }
         let is_lexeme = self.is_lexeme(definition);
         let rule = self.instance(instance)?;

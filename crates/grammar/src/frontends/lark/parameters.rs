@@ -115,8 +115,16 @@ pub(super) struct Condition(Vec<Test>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Test {
     Constant(bool),
-    Compare { bits: Bits, comparison: Comparison, with: u64 },
-    CountOnes { bits: Bits, comparison: Comparison, with: u64 },
+    Compare {
+        bits: Bits,
+        comparison: Comparison,
+        with: u64,
+    },
+    CountOnes {
+        bits: Bits,
+        comparison: Comparison,
+        with: u64,
+    },
     /// Of the last so many results.
     All(usize),
     Any(usize),
@@ -146,7 +154,7 @@ impl Condition {
 /// How deep conditions may nest.
 const DEEPEST_CONDITION: usize = 32;
 
-impl<'s> Parser<'_, 's> {
+impl Parser<'_, '_> {
     /// What stands behind `::` in a call.
     pub(super) fn step(&mut self) -> Result<Step> {
         let at = self.at();
@@ -165,8 +173,12 @@ impl<'s> Parser<'_, 's> {
             "bit_or" => Step::Or(self.whole_number()?),
             "incr" => Step::Increment(self.bits()?),
             "decr" => Step::Decrement(self.bits()?),
-            _ => return Err(Error::syntax(self.source, at, format!("there is no `{name}` of a parameter"))
-                .with_help("there are a number, `_`, set_bit, clear_bit, bit_and, bit_or, incr and decr")),
+            _ => {
+                return Err(Error::syntax(self.source, at, format!("there is no `{name}` of a parameter"))
+                    .with_help(
+                        "there are a number, `_`, set_bit, clear_bit, bit_and, bit_or, incr and decr",
+                    ));
+            }
         };
         self.expect(")")?;
         Ok(step)
@@ -230,10 +242,11 @@ impl<'s> Parser<'_, 's> {
             }
             "is_zeros" => equal(self.bits()?, 0),
             _ => {
-                return Err(Error::syntax(self.source, at, format!("there is no condition `{name}`")).with_help(
-                    "there are true, bit_set, bit_clear, is_ones, is_zeros, eq, ne, lt, le, gt, ge, \
+                return Err(Error::syntax(self.source, at, format!("there is no condition `{name}`"))
+                    .with_help(
+                        "there are true, bit_set, bit_clear, is_ones, is_zeros, eq, ne, lt, le, gt, ge, \
                      bit_count_eq and the like, and, or, not",
-                ));
+                    ));
             }
         })
     }

@@ -4,7 +4,7 @@
 //! order of definitions and imports does not matter.
 
 use super::ast::{
-    Attributes, Content, Definition, DefinitionId, Document, DocumentId, Texts, is_terminal,
+    Attributes, Body, Content, Definition, DefinitionId, Document, DocumentId, Node, Texts, is_terminal,
 };
 use super::common;
 use super::lexer::{Lexer, Token, TokenKind};
@@ -184,7 +184,9 @@ impl<'s> Parser<'_, 's> {
             let what = if is_terminal(name) { "terminal" } else { "rule" };
             return Err(self
                 .unsupported(self.at(), format!("the priority of the {what} `{name}` is not supported"))
-                .with_help("there is no lexer here, so nothing has to be preferred; leave the priority out"));
+                .with_help(
+                    "there is no lexer here, so nothing has to be preferred; leave the priority out",
+                ));
         }
         let is_parametric = self.take("::")?;
         if is_parametric && self.name("`_`")? != "_" {
@@ -251,7 +253,8 @@ impl<'s> Parser<'_, 's> {
             "llguidance" | "grammar_options" => Ok(()),
             _ => {
                 let error = Error::syntax(self.source, at, format!("there is no directive `%{word}`"));
-                let known = ["import", "ignore", "declare", "override", "extend", "llguidance", "grammar_options"];
+                let known =
+                    ["import", "ignore", "declare", "override", "extend", "llguidance", "grammar_options"];
                 Err(match nearest(word, known) {
                     Some(near) => error.with_help(format!("did you mean `%{near}`?")),
                     None if INLINE.contains(&word) => error.with_help("it stands in the body of a rule"),
@@ -333,7 +336,9 @@ impl<'s> Parser<'_, 's> {
             let at = self.at();
             let name = self.name("the name of a terminal")?;
             if !is_terminal(name) {
-                return Err(self.invalid(at, format!("`{name}` is no terminal: its first letter is not a capital")));
+                return Err(
+                    self.invalid(at, format!("`{name}` is no terminal: its first letter is not a capital"))
+                );
             }
             if !self.document().names.contains_key(name) {
                 self.define_terminal(name, at, Content::Declared)?;
@@ -347,7 +352,9 @@ impl<'s> Parser<'_, 's> {
     fn define_terminal(&mut self, name: &'s str, at: usize, content: Content) -> Result<()> {
         let document = *self.open.last().expect("a document is open while text is read");
         if !is_terminal(name) {
-            return Err(self.invalid(at, format!("`{name}` is no terminal: its first letter is not a capital")));
+            return Err(
+                self.invalid(at, format!("`{name}` is no terminal: its first letter is not a capital"))
+            );
         }
         self.define(Definition {
             name,
@@ -367,31 +374,22 @@ impl<'s> Parser<'_, 's> {
             let message = format!("`{}` is not defined before, so `%{word}` has nothing to change", new.name);
             return Err(self.invalid(new.at, message));
         };
-        let old = &mut self.texts.definitions[old.0 as usize];
         if word == "override" {
-            *old = new;
+            self.texts.definitions[old.0 as usize] = new;
             return Ok(());
         }
-        match (&mut old.content, new.content) {
-            (Content::Bodies(old), Content::Bodies(more)) => old.extend(more),
-            (content, more) => {
-                let pattern = match content {
-                    Content::Library(pattern) => *pattern,
-                    _ => {
-                        *content = more;
-                        return Ok(());
-                    }
-                };
-                let node = super::ast::Node::Regex { pattern, flags: "" };
-                let root = self.texts.add(node, new.at);
-                let mut bodies = vec![super::ast::Body { first: root, root }];
-                if let Content::Bodies(more) = more {
-                    bodies.extend(more);
-                }
-                let id = self.document().names[new.name];
-                self.texts.definitions[id.0 as usize].content = Content::Bodies(bodies);
+        let mut bodies = match &self.texts.definition(old).content {
+            Content::Bodies(bodies) => bodies.clone(),
+            Content::Declared => Vec::new(),
+            Content::Library(pattern) => {
+                let root = self.texts.add(Node::Regex { pattern, flags: "" }, new.at);
+                vec![Body { first: root, root }]
             }
+        };
+        if let Content::Bodies(more) = new.content {
+            bodies.extend(more);
         }
+        self.texts.definitions[old.0 as usize].content = Content::Bodies(bodies);
         Ok(())
     }
 }
