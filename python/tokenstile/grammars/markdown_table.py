@@ -18,7 +18,7 @@ _DASHES: dict[Alignment, str] = {None: "---", "left": ":---", "right": "---:", "
 # A backslash would escape the bar at the end of the cell, so one is always followed by what it escapes.
 _CELL = r"""
 cell      ::= "" | inner | inner (inner | " ")* inner
-inner     ::= [^|\\ \t\n\r\x0b\x0c\x00] | "\\" [!-/:-@\[-`{-~]
+inner     ::= [^|\\ \x00-\x1f\x7f] | "\\" [!-/:-@\[-`{-~]
 """
 
 
@@ -48,6 +48,6 @@ def markdown_table(
 
 
 def _written(name: str) -> str:
-    if not name.strip() or name != name.strip() or set(name) & set("\n\r\0\x0b\x0c\t"):
+    if not name.strip() or name != name.strip() or any(character < " " for character in name):
         raise InvalidArgumentError(f"{name!r} cannot be the name of a column: it is blank or has a line break")
     return name.replace("\\", "\\\\").replace("|", "\\|")
