@@ -9,7 +9,9 @@ from tokenstile.exceptions import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+*/=<>.,:;()[]{}|&%$!?@#~'`")
+_PLAIN = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+*/=<>.,:;()[]{}|&%$!?@#~'`"
+)
 
 
 def quote(text: str) -> str:

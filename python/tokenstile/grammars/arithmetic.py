@@ -22,8 +22,8 @@ number  ::= ("0" | [1-9] [0-9]*) ("." [0-9]+)?
 def arithmetic(*, variables: Sequence[str] = (), functions: Sequence[str] = ()) -> Grammar:
     """Return the grammar of arithmetic expressions.
 
-    ``variables`` are the names that may stand for numbers, and ``functions`` those that may be called, with one argument
-    or more. Blanks may stand around the operators that have two sides.
+    ``variables`` are the names that may stand for numbers, and ``functions`` those that may be called, with one
+    argument or more. Blanks may stand around the operators that have two sides.
     """
     atoms = ["number", '"(" sum ")"']
     rules = _RULES

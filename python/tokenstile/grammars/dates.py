@@ -40,5 +40,5 @@ def iso_datetime(*, offset: bool | None = None) -> Grammar:
     return Grammar.from_ebnf(f'root ::= date "T" time {_offset(offset)}' + _DATE + _TIME)
 
 
-def _offset(offset: bool | None) -> str:  # noqa: FBT001 - the argument's own type
+def _offset(offset: bool | None) -> str:
     return {True: "offset", False: "", None: "offset?"}[offset]

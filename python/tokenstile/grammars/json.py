@@ -21,8 +21,8 @@ _ROOTS = {"value": "value", "container": "object | array", "object": "object", "
 def json(root: str = "value") -> Grammar:
     """Return the grammar of JSON texts, with white space between the tokens and none around the text.
 
-    ``root`` is what the text is: any ``"value"``, an ``"object"``, an ``"array"``, or a ``"container"``, which is either.
-    For the values of a schema see `tokenstile.Grammar.from_json_schema`.
+    ``root`` is what the text is: any ``"value"``, an ``"object"``, an ``"array"``, or a ``"container"``, which is
+    either. For the values of a schema see `tokenstile.Grammar.from_json_schema`.
     """
     if root not in _ROOTS:
         raise InvalidArgumentError(f"the root is one of {', '.join(_ROOTS)}, not {root!r}")

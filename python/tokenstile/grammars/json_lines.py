@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from tokenstile.json_schema import Schema
 
 
-def json_lines(
-    schema: Schema | None = None, *, min_lines: int = 0, max_lines: int | None = None
-) -> Grammar:
+def json_lines(schema: Schema | None = None, *, min_lines: int = 0, max_lines: int | None = None) -> Grammar:
     """Return the grammar of texts of which each line is JSON.
 
     ``schema`` is that of every line; without it, any value will do. Each line ends with a line feed.

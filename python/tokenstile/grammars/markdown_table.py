@@ -49,5 +49,7 @@ def markdown_table(
 
 def _written(name: str) -> str:
     if not name.strip() or name != name.strip() or any(character < " " for character in name):
-        raise InvalidArgumentError(f"{name!r} cannot be the name of a column: it is blank or has a line break")
+        raise InvalidArgumentError(
+            f"{name!r} cannot be the name of a column: it is blank or has a line break"
+        )
     return name.replace("\\", "\\\\").replace("|", "\\|")

@@ -16,20 +16,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _KEYWORDS = (
-    "ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN BETWEEN BY CASCADE CASE "
-    "CAST CHECK COLLATE COLUMN COMMIT CONFLICT CONSTRAINT CREATE CROSS CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP "
-    "DATABASE DEFAULT DEFERRABLE DEFERRED DELETE DESC DETACH DISTINCT DO DROP EACH ELSE END ESCAPE EXCEPT EXCLUDE EXCLUSIVE "
-    "EXISTS EXPLAIN FAIL FALSE FETCH FILTER FIRST FOLLOWING FOR FOREIGN FROM FULL GENERATED GLOB GRANT GROUP GROUPS HAVING IF "
-    "IGNORE IMMEDIATE IN INDEX INDEXED INITIALLY INNER INSERT INSTEAD INTERSECT INTO IS ISNULL JOIN KEY LAST LEFT LIKE LIMIT "
-    "MATCH MATERIALIZED NATURAL NO NOT NOTHING NOTNULL NULL NULLS OF OFFSET ON OR ORDER OTHERS OUTER OVER PARTITION PLAN PRAGMA "
-    "PRECEDING PRIMARY QUERY RAISE RANGE RECURSIVE REFERENCES REGEXP REINDEX RELEASE RENAME REPLACE RESTRICT RETURNING REVOKE "
-    "RIGHT ROLLBACK ROW ROWS SAVEPOINT SELECT SET SOME TABLE TEMP TEMPORARY THEN TIES TO TRANSACTION TRIGGER TRUE UNBOUNDED "
-    "UNION UNIQUE UPDATE USER USING VACUUM VALUES VIEW VIRTUAL WHEN WHERE WINDOW WITH WITHOUT"
+    "ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN BETWEEN "
+    "BY CASCADE CASE CAST CHECK COLLATE COLUMN COMMIT CONFLICT CONSTRAINT CREATE CROSS CURRENT "
+    "CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP DATABASE DEFAULT DEFERRABLE DEFERRED DELETE DESC DETACH "
+    "DISTINCT DO DROP EACH ELSE END ESCAPE EXCEPT EXCLUDE EXCLUSIVE EXISTS EXPLAIN FAIL FALSE FETCH "
+    "FILTER FIRST FOLLOWING FOR FOREIGN FROM FULL GENERATED GLOB GRANT GROUP GROUPS HAVING IF IGNORE "
+    "IMMEDIATE IN INDEX INDEXED INITIALLY INNER INSERT INSTEAD INTERSECT INTO IS ISNULL JOIN KEY LAST "
+    "LEFT LIKE LIMIT MATCH MATERIALIZED NATURAL NO NOT NOTHING NOTNULL NULL NULLS OF OFFSET ON OR ORDER "
+    "OTHERS OUTER OVER PARTITION PLAN PRAGMA PRECEDING PRIMARY QUERY RAISE RANGE RECURSIVE REFERENCES "
+    "REGEXP REINDEX RELEASE RENAME REPLACE RESTRICT RETURNING REVOKE RIGHT ROLLBACK ROW ROWS SAVEPOINT "
+    "SELECT SET SOME TABLE TEMP TEMPORARY THEN TIES TO TRANSACTION TRIGGER TRUE UNBOUNDED UNION UNIQUE "
+    "UPDATE USER USING VACUUM VALUES VIEW VIRTUAL WHEN WHERE WINDOW WITH WITHOUT"
 )
 
 # `{n}` is the number of the table, whose names are in `table_{n}` and `column_{n}`.
 _QUERY = r"""
-query_{n}  ::= "SELECT " "DISTINCT "? ("*" | item_{n} (", " item_{n})*) " FROM " table_{n} where_{n}? group_{n}? order_{n}? limit?
+query_{n}  ::= "SELECT " "DISTINCT "? ("*" | item_{n} (", " item_{n})*) " FROM " table_{n} rest_{n}
+rest_{n}   ::= where_{n}? group_{n}? order_{n}? limit?
 item_{n}   ::= value_{n} | total_{n}
 total_{n}  ::= "COUNT(*)" | ("COUNT" | "SUM" | "AVG" | "MIN" | "MAX") "(" "DISTINCT "? column_{n} ")"
 where_{n}  ::= " WHERE " any_{n}
@@ -65,11 +68,18 @@ def sql_select(tables: Mapping[str, Sequence[str]] | None = None) -> Grammar:
     """Return the grammar of SELECT statements over one table.
 
     ``tables`` maps the name of each table that may be read to those of its columns. Without it, tables and columns may
-    have any name that is no keyword. Queries have WHERE with comparisons, IN, BETWEEN, LIKE and IS NULL under AND, OR and
-    NOT, arithmetic, the usual aggregates, GROUP BY with HAVING, ORDER BY and LIMIT. There is no semicolon at the end.
+    have any name that is no keyword. Queries have WHERE with comparisons, IN, BETWEEN, LIKE and IS NULL under AND, OR
+    and NOT, arithmetic, the usual aggregates, GROUP BY with HAVING, ORDER BY and LIMIT. There is no semicolon at the
+    end.
     """
     if tables is None:
-        rules = ["root ::= query_0", _QUERY.replace("{n}", "0"), "table_0 ::= name", "column_0 ::= name", _any_name()]
+        rules = [
+            "root ::= query_0",
+            _QUERY.replace("{n}", "0"),
+            "table_0 ::= name",
+            "column_0 ::= name",
+            _any_name(),
+        ]
         return Grammar.from_ebnf("\n".join([*rules, _SHARED]))
     if not tables:
         raise InvalidArgumentError("there must be a table at least")
@@ -85,9 +95,12 @@ def sql_select(tables: Mapping[str, Sequence[str]] | None = None) -> Grammar:
 
 
 def _any_name() -> str:
-    letters = lambda word: "".join(f"[{c}{c.lower()}]" if c.isalpha() else f'"{c}"' for c in word)  # noqa: E731
-    keywords = " | ".join(letters(word) for word in _KEYWORDS.split())
+    keywords = " | ".join(_in_any_case(word) for word in _KEYWORDS.split())
     return f"name ::= {_ANY_NAME} & ~({keywords})"
+
+
+def _in_any_case(word: str) -> str:
+    return " ".join(f"[{letter}{letter.lower()}]" if letter.isalpha() else f'"{letter}"' for letter in word)
 
 
 def _written(name: str) -> str:

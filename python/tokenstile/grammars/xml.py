@@ -78,6 +78,8 @@ def _body(element: Element, children: list[str]) -> str:
 def _check_name(name: str) -> None:
     """Raise unless a name is one of XML, in ASCII, without a colon."""
     rest = name.replace("-", "").replace(".", "")
-    well_formed = name.isascii() and rest.replace("_", "a").isalnum() and (name[0].isalpha() or name[0] == "_")
+    well_formed = (
+        name.isascii() and rest.replace("_", "a").isalnum() and (name[0].isalpha() or name[0] == "_")
+    )
     if not well_formed or name[:3].lower() == "xml":
         raise InvalidArgumentError(f"{name!r} cannot be a name in this XML")
