@@ -61,6 +61,36 @@ def test_both_and_without(recursive, pattern, letters):
         assert results[3] == (results[0] and not results[1]), text
 
 
+def test_both_of_json():
+    """A conjunction with any text changes nothing, and one with a shape of the text is both."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "tags": {"type": "array", "items": {"enum": ["a", "\u00e9"]}},
+        },
+        "required": ["name"],
+    }
+    grammar = xgr.Grammar.from_json_schema(schema)
+    anything = grammar & xgr.Grammar.from_regex("[^]*")
+    one_line = grammar & xgr.Grammar.from_regex(r"[^\n\r\\\\]*")
+    for text in [
+        '{"name": "x"}',
+        '{"name": "\\u00e9\\n", "tags": ["\\u00E9", "a"]}',
+        '{"na\\u006de": "\u00e9"}',
+        '{"name":\n"x"}',
+        '{"tags": []}',
+        '{"name": "x", "tags": ["b"]}',
+        '{"name": "\\ud83d\\ude00"}',
+        '{"name": "\\ud83d"}',
+        "{}",
+    ]:
+        assert accepts(anything, text) == accepts(grammar, text), text
+        expected = accepts(grammar, text) and not set(text) & set("\n\\")
+        assert accepts(one_line, text) == expected, text
+    assert accepts(grammar - xgr.Grammar.from_ebnf(r'root ::= "{\"name\": \"x\"}"'), '{"name":"x"}')
+
+
 def test_masks_have_no_dead_ends():
     """Walk at random over a conjunction: whatever the mask allows can be completed."""
     tokens = [*"(),x", "((", "))", ",x", "x)", "</s>"]
@@ -110,6 +140,10 @@ def test_what_cannot_be_is_refused():
         xgr.Grammar.intersect(NESTED, LIST)
     with pytest.raises(xgr.UnsupportedFeatureError):
         DIGITS.exclude(NESTED)
+    with pytest.raises(xgr.UnsupportedFeatureError, match="any order"):
+        xgr.Grammar.from_json_schema({"type": "object"}, strict_mode=False) & xgr.Grammar.from_regex("[^x]*")
+    with pytest.raises(xgr.GrammarError, match="nothing"):
+        NESTED & DIGITS
     with pytest.raises(xgr.GrammarError, match="nothing"):
         xgr.Grammar.intersect(DIGITS, WORD)
     for operation in (lambda: DIGITS + "a", lambda: DIGITS | 1, lambda: DIGITS & None, lambda: DIGITS - "a"):

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::ir::{ExprId, Grammar};
+use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::regular::{Dfa, DfaBuilder, StateId, determinize};
 
@@ -31,7 +31,13 @@ impl<'g> Leaves<'g> {
         if let Some(dfa) = self.known.get(&id) {
             return Ok(Rc::clone(dfa));
         }
-        let dfa = Rc::new(determinize(self.grammar, id, self.budget)?);
+        let dfa = Rc::new(match self.grammar.expr(id) {
+            Expr::JsonText(text) => {
+                let texts = determinize(self.grammar, *text, self.budget)?;
+                texts.intersection(Dfa::any_text(), self.budget)?.json_spellings(self.budget)?
+            }
+            _ => determinize(self.grammar, id, self.budget)?,
+        });
         self.known.insert(id, Rc::clone(&dfa));
         Ok(dfa)
     }

@@ -9,22 +9,24 @@
 //! the automaton is in the state from which every text is fine, it has nothing to say any more, and the part stays as it
 //! is. So `e & ~"x"` costs a few rules around the beginning, and not a copy of the grammar.
 //!
-//! At most one operand may be context-free, no conjunction may hold itself, and tokens and lists of members are refused,
-//! for an automaton that reads bytes does not see what they have read.
+//! At most one operand may be context-free, no conjunction may hold itself, and tokens and lists of members that carry
+//! more than their place are refused, for an automaton that reads bytes does not see what they have read.
 //!
 //! Reading order: this file finds the conjunctions, `product` makes the rules, `leaves` the automata of regular parts,
-//! `free_state` finds the state that has nothing to say.
+//! `unfold` writes plain lists of members as rules, `free_state` finds the state that has nothing to say.
 
 use hashbrown::{HashMap, HashSet};
 
 mod free_state;
 mod leaves;
 mod product;
+mod unfold;
 
 use super::analysis::{rule_references, strong_components};
 use super::booleans::in_rule;
 use super::linear;
 use super::rewrite::Rewriter;
+use super::trim;
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, ExprId, Grammar, Names, RuleId, RuleOptions};
 use crate::limits::Budget;
@@ -36,11 +38,12 @@ pub fn lower(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
         return Ok(grammar);
     }
     // What recurses at one end only is regular after all.
-    let mut grammar = linear::unroll(grammar, budget)?;
+    let mut grammar = linear::unroll(unfold::unfold(grammar, budget)?, budget)?;
     while let Some(innermost) = find_innermost(&grammar, &mixed(&grammar, budget)?)? {
         grammar = lower_one(&grammar, innermost, budget)?;
     }
-    Ok(grammar)
+    // Both sides together may have no text at all.
+    trim::trim(grammar, budget)
 }
 
 /// `grammar` with a rule in place of one conjunction.

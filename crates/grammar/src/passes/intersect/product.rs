@@ -116,7 +116,11 @@ impl<'g> Product<'g> {
     fn shape(&self, part: Part) -> Result<Shape> {
         let expr = match part {
             Part::Expr(id) if self.regular[id.index()] => return Ok(Shape::Regular(id)),
-            Part::Expr(id) => self.grammar.expr(id),
+            Part::Expr(id) => match self.grammar.expr(id) {
+                // Regular too, but in a form that only the leaves know.
+                Expr::JsonText(_) => return Ok(Shape::Regular(id)),
+                expr => expr,
+            },
             Part::Tail(id, from) => {
                 let items = self.grammar.expr(id).children();
                 let (first, second) = (Part::Expr(items[from as usize]), Part::Tail(id, from + 1));
@@ -145,8 +149,9 @@ impl<'g> Product<'g> {
             &Expr::Repeat { body, min, max } => Ok(Shape::Any(vec![Part::Repeat(body, min, max)])),
             Expr::Rule(rule) => Ok(Shape::Any(vec![Part::Expr(self.grammar.rule(*rule).body)])),
             Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => refused("a token"),
-            Expr::Members { .. } => refused("a list of members, as JSON objects are,"),
-            Expr::JsonText(_) => refused("a string in the form of JSON"),
+            Expr::Members { .. } => {
+                refused("a list of members in any order or with counts, as JSON objects may be,")
+            }
             _ => refused("what is not regular"),
         }
     }
