@@ -47,11 +47,14 @@ impl Dfa {
                 nfa.add_empty(from, end);
             }
             for (target, set) in steps.of(state) {
-                if !names.contains_key(&target) {
-                    names.insert(target, nfa.add_state()?);
+                let to = if let Some(&name) = names.get(&target) {
+                    name
+                } else {
                     open.push(target);
-                }
-                let to = names[&target];
+                    let name = nfa.add_state()?;
+                    names.insert(target, name);
+                    name
+                };
                 add_spellings(&mut nfa, from, &set, to)?;
             }
         }
