@@ -23,6 +23,8 @@ def compile_case(case):
     compiler = xgr.GrammarCompiler(xgr.TokenizerInfo(tokens, stop_token_ids=[]), cache_enabled=False)
     if "regex" in case:
         return compiler.compile_regex(case["regex"])
+    if "lark" in case:
+        return compiler.compile_lark(case["lark"], named_grammars=case.get("named"))
     if "schema" in case:
         options = {"strict_mode": False, **case.get("options", {})}
         if "separators" in options:

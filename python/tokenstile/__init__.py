@@ -14,6 +14,8 @@ The names are XGrammar's: ``import tokenstile as xgr`` runs code that was writte
 
 from __future__ import annotations
 
+import importlib
+
 from tokenstile import bitmask as _bitmask
 from tokenstile import exception, exceptions, testing
 from tokenstile._core import __version__
@@ -44,6 +46,7 @@ from tokenstile.exceptions import (
     InvalidJSONError,
     InvalidStructuralTagError,
     JSONSchemaError,
+    LarkError,
     LimitExceededError,
     MatcherError,
     RegexError,
@@ -77,6 +80,7 @@ __all__ = [
     "InvalidJSONError",
     "InvalidStructuralTagError",
     "JSONSchemaError",
+    "LarkError",
     "LimitExceededError",
     "Limits",
     "MatcherError",
@@ -99,6 +103,7 @@ __all__ = [
     "get_cache_limit_bytes",
     "get_max_recursion_depth",
     "get_serialization_version",
+    "hf",
     "max_recursion_depth",
     "reset_token_bitmask",
     "set_cache_limit_bytes",
@@ -110,4 +115,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "bitmask_dtype":
         return _bitmask.bitmask_dtype
+    if name == "hf":
+        # It imports transformers, which takes seconds.
+        return importlib.import_module("tokenstile.contrib.hf")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

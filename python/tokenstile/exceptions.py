@@ -21,6 +21,7 @@ __all__ = [
     "InvalidJSONError",
     "InvalidStructuralTagError",
     "JSONSchemaError",
+    "LarkError",
     "LimitExceededError",
     "MatcherError",
     "RegexError",
@@ -79,6 +80,10 @@ class EBNFError(GrammarError):
 
 class RegexError(GrammarError):
     """A regular expression that is wrong."""
+
+
+class LarkError(GrammarError):
+    """A Lark text that is wrong."""
 
 
 class JSONSchemaError(GrammarError):

@@ -5,21 +5,29 @@ The names are XGrammar's, underscores included.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from tokenstile._core import Grammar, GrammarCompiler, GrammarMatcher
+from tokenstile.exceptions import UnsupportedFeatureError
 from tokenstile.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from tokenstile.json_schema import Schema
+
 __all__ = [
+    "_ebnf_to_grammar_no_normalization",
     "_get_masked_tokens_from_bitmask",
     "_get_matcher_from_grammar",
     "_get_matcher_from_grammar_and_tokenizer_info",
     "_is_grammar_accept_string",
     "_is_single_token_bitmask",
+    "_json_schema_to_ebnf",
+    "_regex_to_ebnf",
+    "_traverse_draft_tree",
     "bitmask_to_bool_mask",
     "bool_mask_to_bitmask",
 ]
@@ -49,13 +57,67 @@ def _is_grammar_accept_string(
     input_str: str | bytes,
     *,
     debug_print: bool = False,
+    print_time: bool = False,
     require_termination: bool = True,
 ) -> bool:
     """Tell whether a grammar accepts a string, as a whole or as the beginning of one."""
     matcher = _get_matcher_from_grammar(grammar)
-    if not matcher.accept_string(input_str, debug_print=debug_print):
-        return False
-    return matcher.is_completed() or not require_termination
+    started = time.perf_counter()
+    accepted = matcher.accept_string(input_str, debug_print=debug_print)
+    if print_time:
+        print(f"accepting the string took {(time.perf_counter() - started) * 1e6:.1f} us")  # noqa: T201 - asked for
+    return accepted and (matcher.is_completed() or not require_termination)
+
+
+def _json_schema_to_ebnf(
+    schema: Schema,
+    *,
+    any_whitespace: bool = True,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    max_whitespace_cnt: int | None = None,
+    strict_mode: bool = True,
+    json_format: str = "json",
+    any_order: bool = False,
+) -> str:
+    """Return the EBNF of the JSON texts that a schema allows."""
+    if json_format != "json":
+        raise UnsupportedFeatureError(f"the form {json_format!r} is not that of JSON; see structural tags")
+    grammar = Grammar.from_json_schema(
+        schema,
+        any_whitespace=any_whitespace,
+        indent=indent,
+        separators=separators,
+        max_whitespace_cnt=max_whitespace_cnt,
+        strict_mode=strict_mode,
+        any_order=any_order,
+    )
+    return str(grammar)
+
+
+def _regex_to_ebnf(regex: str, with_rule_name: bool = True) -> str:
+    """Return the EBNF of what a regular expression matches, as a rule or as the body of one."""
+    text = str(Grammar.from_regex(regex))
+    return text if with_rule_name else text.removeprefix("root ::= ").rstrip("\n")
+
+
+def _ebnf_to_grammar_no_normalization(ebnf_string: str, root_rule_name: str = "root") -> Grammar:
+    """Return the grammar of an EBNF text as it was read; nothing is rewritten before it is compiled anyway."""
+    return Grammar.from_ebnf(ebnf_string, root_rule_name=root_rule_name)
+
+
+def _traverse_draft_tree(  # noqa: PLR0917 - XGrammar's signature
+    retrieve_next_token: Any,  # noqa: ANN401
+    retrieve_next_sibling: Any,  # noqa: ANN401
+    draft_tokens: Any,  # noqa: ANN401
+    matcher: GrammarMatcher,
+    bitmask: Any,  # noqa: ANN401
+    time_threshold: float = -1.0,
+) -> bool:
+    """Fill the masks of all nodes of a tree of draft tokens."""
+    return matcher.traverse_draft_tree(
+        retrieve_next_token, retrieve_next_sibling, draft_tokens, bitmask, time_threshold
+    )
 
 
 def bitmask_to_bool_mask(bitmask: Any, vocab_size: int | None = None) -> npt.NDArray[np.bool_]:  # noqa: ANN401

@@ -20,6 +20,7 @@ use crate::compiled::{CompiledGrammar, vocab_of};
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
 use crate::json_schema::{self, Arguments, Report};
+use crate::lark::{self, NamedGrammar};
 use crate::limits::{CancelToken, CompileLimits};
 
 /// What all compilers without a limit of their own may hold together, at first.
@@ -58,6 +59,10 @@ enum Work {
         root: Arc<str>,
     },
     Regex(Arc<str>),
+    Lark {
+        text: Arc<str>,
+        named: Arc<[NamedGrammar]>,
+    },
     JsonSchema {
         text: Arc<str>,
         options: Arc<front_end::Options>,
@@ -72,6 +77,7 @@ impl Work {
         match self {
             Work::Ebnf { .. } => Source::Ebnf,
             Work::Regex(_) => Source::Regex,
+            Work::Lark { .. } => Source::Lark,
             Work::JsonSchema { .. } => Source::JsonSchema,
             Work::BuiltinJson | Work::Grammar(_) => Source::Grammar,
         }
@@ -183,6 +189,21 @@ impl GrammarCompiler {
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         self.compile(py, Work::Regex(regex.into()), None, Patience { timeout, cancel })
+    }
+
+    /// Compile a Lark text, with the tokens of this compiler's tokenizer. See ``Grammar.from_lark``.
+    #[pyo3(signature = (lark_string, *, named_grammars = None, timeout = None, cancel = None))]
+    fn compile_lark(
+        &self,
+        py: Python<'_>,
+        lark_string: &str,
+        named_grammars: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        cancel: Option<Bound<'_, CancelToken>>,
+    ) -> PyResult<CompiledGrammar> {
+        let named = lark::named_grammars(named_grammars)?.into();
+        let work = Work::Lark { text: lark_string.into(), named };
+        self.compile(py, work, None, Patience { timeout, cancel })
     }
 
     /// Compile the JSON texts of the values that a JSON Schema allows.
@@ -360,6 +381,7 @@ impl GrammarCompiler {
             (Work::Regex(pattern), _) => {
                 regex::to_grammar(pattern, &regex::Syntax::default(), budget.limits(), budget)
             }
+            (Work::Lark { text, named }, _) => lark::parse(text, named, Some(&self.vocab), budget),
             (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),
         };

@@ -12,6 +12,7 @@ use tokenstile_grammar::{Error, ErrorKind, Place};
 pub(crate) enum Source {
     Ebnf,
     Regex,
+    Lark,
     JsonSchema,
     /// Something already parsed.
     Grammar,
@@ -28,6 +29,7 @@ pub(crate) fn grammar(py: Python<'_>, error: &Error, source: Source) -> PyErr {
         (ErrorKind::Unsupported, _) => "UnsupportedFeatureError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Ebnf) => "EBNFError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Regex) => "RegexError",
+        (ErrorKind::Syntax | ErrorKind::Invalid, Source::Lark) => "LarkError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::JsonSchema) => "JSONSchemaError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Grammar) => "GrammarError",
     };

@@ -6,10 +6,12 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex};
-use tokenstile_grammar::{Grammar as Ir, ir};
+use tokenstile_grammar::{Grammar as Ir, ir, passes};
 
+use crate::compiled::vocab_of;
 use crate::errors::{self, Source};
 use crate::json_schema::{self, Arguments, Report};
+use crate::lark;
 use crate::limits::{CompileLimits, budget};
 use crate::serialize;
 
@@ -77,6 +79,29 @@ impl Grammar {
         });
         let grammar = parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Regex))?;
         grammar.print_if(py, print_converted_ebnf)
+    }
+
+    /// The strings of a Lark text, starting from its rule ``start``.
+    ///
+    /// Lark's own syntax and llguidance's dialect of it. ``tokenizer_info`` is needed where a token is given by its text,
+    /// ``<|name|>``; ``named_grammars`` has what ``@name`` stands for: a ``Grammar``, or another Lark text.
+    ///
+    /// Raises ``LarkError`` with the line, the column and a caret if it is wrong, and ``UnsupportedFeatureError`` for
+    /// what cannot be enforced exactly.
+    #[staticmethod]
+    #[pyo3(signature = (lark_string, *, tokenizer_info = None, named_grammars = None, limits = None))]
+    fn from_lark(
+        py: Python<'_>,
+        lark_string: &str,
+        tokenizer_info: Option<&Bound<'_, PyAny>>,
+        named_grammars: Option<&Bound<'_, PyAny>>,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        let vocab = tokenizer_info.map(vocab_of).transpose()?;
+        let named = lark::named_grammars(named_grammars)?;
+        let parsed = py.detach(|| lark::parse(lark_string, &named, vocab.as_deref(), &budget(limits)));
+        parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Lark))
     }
 
     /// The JSON texts of the values that a JSON Schema allows.
@@ -161,6 +186,66 @@ impl Grammar {
         combine(grammars, ir::union)
     }
 
+    /// The strings that all of the grammars have. One of them at most may be other than regular.
+    ///
+    /// Raises ``UnsupportedFeatureError`` if two of them recurse, or if one holds what a regular language cannot be
+    /// compared with: tokens, or the members of a JSON object.
+    #[staticmethod]
+    #[pyo3(signature = (*grammars))]
+    fn intersect(grammars: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        combine(grammars, ir::intersect)?.checked(grammars.py())
+    }
+
+    /// The strings of this grammar that ``other``, which must be regular, does not have.
+    fn exclude(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = other.py();
+        let other = Arc::clone(&grammar_of(other)?.get().ir);
+        let limits = tokenstile_grammar::Limits::default();
+        from_result(py, py.detach(|| ir::exclude(&self.ir, &other, &limits)))?.checked(py)
+    }
+
+    /// The strings of this grammar, and the empty string.
+    fn optional(&self, py: Python<'_>) -> PyResult<Self> {
+        self.repeat(py, 0, Some(1))
+    }
+
+    /// The strings of this grammar one after the other, ``min`` to ``max`` times, without an upper bound if ``max`` is
+    /// ``None``.
+    #[pyo3(signature = (min = 0, max = None))]
+    fn repeat(&self, py: Python<'_>, min: u32, max: Option<u32>) -> PyResult<Self> {
+        if max.is_some_and(|max| max < min) {
+            return Err(errors::argument(py, "max must not be less than min"));
+        }
+        let limits = tokenstile_grammar::Limits::default();
+        from_result(py, py.detach(|| ir::repeat(&self.ir, min, max, &limits)))
+    }
+
+    /// The strings of this grammar, each followed by any text up to the first ``stop``, which is the end.
+    fn then_until(&self, py: Python<'_>, stop: &str) -> PyResult<Self> {
+        let limits = tokenstile_grammar::Limits::default();
+        from_result(py, py.detach(|| ir::then_until(&self.ir, stop, &budget(limits))))
+    }
+
+    fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.operator(other, Grammar::concat)
+    }
+
+    fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.operator(other, Grammar::union)
+    }
+
+    fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.operator(other, Grammar::intersect)
+    }
+
+    fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        if other.cast::<Grammar>().is_err() {
+            return Ok(py.NotImplemented());
+        }
+        Ok(Py::new(py, self.exclude(other)?)?.into_any())
+    }
+
     /// For a grammar that came from a JSON Schema: what became of each keyword. Empty for all others.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -214,6 +299,43 @@ impl Grammar {
     }
 }
 
+impl Grammar {
+    /// The grammar, unless it has a conjunction that cannot be compiled.
+    fn checked(self, py: Python<'_>) -> PyResult<Self> {
+        let limits = tokenstile_grammar::Limits::default();
+        let checked = py.detach(|| passes::compile(&self.ir, &budget(limits)).map(drop));
+        checked.map_err(|error| errors::grammar(py, &error, Source::Grammar))?;
+        Ok(self)
+    }
+
+    /// What an operator makes of two grammars.
+    fn operator(
+        &self,
+        other: &Bound<'_, PyAny>,
+        join: fn(&Bound<'_, PyTuple>) -> PyResult<Self>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = other.py();
+        if other.cast::<Grammar>().is_err() {
+            return Ok(py.NotImplemented());
+        }
+        let copy = Py::new(py, Grammar::new(Ir::clone(&self.ir)))?;
+        let both = PyTuple::new(py, [copy.bind(py).as_any(), other])?;
+        Ok(Py::new(py, join(&both)?)?.into_any())
+    }
+}
+
+/// The grammar that an argument has to be.
+fn grammar_of<'a, 'py>(argument: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, Grammar>> {
+    argument.cast::<Grammar>().map_err(|_| {
+        let name = errors::type_name(argument);
+        errors::argument(argument.py(), format!("grammars are made of Grammar objects, not {name}"))
+    })
+}
+
+fn from_result(py: Python<'_>, result: tokenstile_grammar::Result<Ir>) -> PyResult<Grammar> {
+    result.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Grammar))
+}
+
 /// Reads a pickled grammar.
 #[pyfunction(name = "_restore_grammar")]
 pub(crate) fn restore_grammar(py: Python<'_>, json_string: &str) -> PyResult<Grammar> {
@@ -227,12 +349,7 @@ fn combine(
     let py = grammars.py();
     let mut parts = Vec::with_capacity(grammars.len());
     for grammar in grammars {
-        let grammar = grammar.cast::<Grammar>().map_err(|_| {
-            let name = errors::type_name(&grammar);
-            errors::argument(py, format!("grammars are made of Grammar objects, not {name}"))
-        })?;
-        parts.push(Ir::clone(&grammar.get().ir));
+        parts.push(Ir::clone(&grammar_of(&grammar)?.get().ir));
     }
-    let joined = py.detach(|| join(&parts, &tokenstile_grammar::Limits::default()));
-    joined.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Grammar))
+    from_result(py, py.detach(|| join(&parts, &tokenstile_grammar::Limits::default())))
 }

@@ -1,7 +1,7 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
 //! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`] and [`batch`], one file for
-//! each class; [`json_schema`], the arguments and the report of schemas; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
+//! each class; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
 mod batch;
 mod buffer;
@@ -12,6 +12,7 @@ mod errors;
 mod grammar;
 mod json_schema;
 mod kernel;
+mod lark;
 mod limits;
 mod matcher;
 mod serialize;

@@ -52,6 +52,7 @@ impl Oracle {
     pub fn with_budget(grammar: &Grammar, budget: &Budget) -> Result<Self> {
         let lowered = passes::options::lower(grammar.clone(), budget)?;
         let lowered = passes::dispatch::lower(lowered, budget)?;
+        let lowered = passes::intersect::lower(lowered, budget)?;
         passes::json_text::check(&lowered, budget)?;
         let nodes = Nodes::new(&lowered, budget)?;
         let root = nodes.of_rule(lowered.root());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tokenstile_grammar::frontends::{ebnf, json_schema, regex};
+use tokenstile_grammar::frontends::{ebnf, json_schema, lark, regex};
 use tokenstile_grammar::{Budget, Grammar, Limits, Result};
 
 /// One `[[test]]`.
@@ -23,6 +23,9 @@ pub(crate) struct Case {
     pub(crate) search: bool,
     pub(crate) root: Option<String>,
     pub(crate) schema: Option<String>,
+    pub(crate) lark: Option<String>,
+    /// The Lark texts that a Lark text may name.
+    named: BTreeMap<String, String>,
     options: SchemaOptions,
 
     accept: Vec<String>,
@@ -145,6 +148,9 @@ impl Case {
         if let Some(schema) = &self.schema {
             return json_schema::parse(schema, &self.options.read(), &budget).map(|found| found.grammar);
         }
+        if let Some(text) = &self.lark {
+            return self.lark_grammar(text);
+        }
         match (&self.ebnf, &self.gbnf, &self.regex) {
             (Some(text), None, None) => ebnf::parse(text, root, &limits, &budget),
             (None, Some(text), None) => {
@@ -154,8 +160,22 @@ impl Case {
                 ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget)
             }
             (None, None, Some(pattern)) => regex::to_grammar(pattern, &self.syntax()?, &limits, &budget),
-            _ => panic!("{}: exactly one of `ebnf`, `gbnf`, `regex` and `schema` is needed", self.name),
+            _ => {
+                panic!("{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema` and `lark` is needed", self.name)
+            }
         }
+    }
+
+    fn lark_grammar(&self, text: &str) -> Result<Grammar> {
+        let tokens = self.tokens().unwrap_or_default();
+        let find = |text: &str| {
+            let found = (0..).zip(&tokens).filter(|(_, token)| *token == text.as_bytes());
+            found.map(|(id, _)| id).collect()
+        };
+        let named: Vec<(&str, lark::Named<'_>)> =
+            self.named.iter().map(|(name, text)| (name.as_str(), lark::Named::Lark(text))).collect();
+        let surroundings = lark::Surroundings { named: &named, token_ids: Some(&find) };
+        lark::parse(text, &surroundings, &Limits::default(), &Budget::default())
     }
 
     /// How the regex is to be read.

@@ -2,4 +2,5 @@
 
 pub mod ebnf;
 pub mod json_schema;
+pub mod lark;
 pub mod regex;

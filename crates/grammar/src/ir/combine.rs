@@ -1,14 +1,16 @@
-//! Grammars from grammars: one after the other, or any one of them.
+//! Grammars from grammars: one after the other, any one of them, what is in both, and the like.
 //!
-//! The parts are copied into one grammar, so there is no seam at run time: the engine sees one machine.
+//! The parts are copied into one grammar, so there is no seam at run time: the engine sees one machine. Whether a
+//! conjunction or a complement is regular enough is seen when the grammar is compiled.
 
 use std::sync::Arc;
 
 use super::builder::Builder;
-use super::expr::{Expr, ExprId, RuleId, TagDispatch, TokenTagDispatch};
+use super::expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenTagDispatch};
 use super::grammar::{Grammar, RuleOptions};
-use crate::error::Result;
-use crate::limits::Limits;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{Budget, Limits};
+use crate::regular::FreeText;
 
 /// The language of `parts`, one after the other.
 pub fn concat(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
@@ -18,6 +20,38 @@ pub fn concat(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
 /// The language of any one of `parts`.
 pub fn union(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
     combine(parts, limits, Builder::alt)
+}
+
+/// What is in all of `parts`, of which one at most may be other than regular.
+pub fn intersect(parts: &[Grammar], limits: &Limits) -> Result<Grammar> {
+    combine(parts, limits, Builder::and)
+}
+
+/// What is in `part` and not in `excluded`, which must be regular.
+pub fn exclude(part: &Grammar, excluded: &Grammar, limits: &Limits) -> Result<Grammar> {
+    combine(&[part.clone(), excluded.clone()], limits, |builder, roots| {
+        let other = builder.not(roots[1]);
+        builder.and([roots[0], other])
+    })
+}
+
+/// `part`, between `min` and `max` times.
+pub fn repeat(part: &Grammar, min: u32, max: Option<u32>, limits: &Limits) -> Result<Grammar> {
+    combine(std::slice::from_ref(part), limits, |builder, roots| builder.repeat(roots[0], min, max))
+}
+
+/// `part`, then text up to the first `stop`, which is the end.
+pub fn then_until(part: &Grammar, stop: &str, budget: &Budget) -> Result<Grammar> {
+    if stop.is_empty() {
+        return Err(Error::new(ErrorKind::Invalid, "the text that ends the free text is empty"));
+    }
+    let free = FreeText::new(&[stop], budget)?;
+    let dfa = Arc::new(free.dfa(&free.spoiled_by(stop, budget)?, budget)?);
+    let text = Automaton { source: free.source(stop).into(), dfa };
+    combine(std::slice::from_ref(part), budget.limits(), |builder, roots| {
+        let (text, stop) = (builder.automaton(text), builder.bytes(stop));
+        builder.seq([roots[0], text, stop])
+    })
 }
 
 fn combine(
@@ -40,7 +74,7 @@ fn combine(
 }
 
 /// Copies the rules of `part` under names that are still free, and gives its root's new id.
-fn copy_into(builder: &mut Builder, part: &Grammar, names: &mut Names) -> Result<RuleId> {
+pub(crate) fn copy_into(builder: &mut Builder, part: &Grammar, names: &mut Names) -> Result<RuleId> {
     let rules: Vec<RuleId> = part.rules().map(|(_, rule)| builder.declare(names.fresh(&rule.name))).collect();
     let mut exprs: Vec<ExprId> = Vec::with_capacity(part.exprs().len());
     for (_, expr) in part.exprs() {
@@ -89,15 +123,15 @@ fn copies<'c>(ids: &'c [ExprId], exprs: &'c [ExprId]) -> impl Iterator<Item = Ex
 }
 
 /// The names that are taken, and for each stem the number to try next.
-#[derive(Default)]
-struct Names {
+#[derive(Debug, Default)]
+pub(crate) struct Names {
     taken: hashbrown::HashSet<String>,
     next: hashbrown::HashMap<String, u32>,
 }
 
 impl Names {
     /// `name` if it is free, else its stem with the first number that makes it so.
-    fn fresh(&mut self, name: &str) -> String {
+    pub(crate) fn fresh(&mut self, name: &str) -> String {
         if self.taken.insert(name.to_owned()) {
             return name.to_owned();
         }

@@ -21,8 +21,8 @@ pub mod members;
 mod printer;
 
 pub use builder::Builder;
-pub(crate) use combine::copy_expr;
-pub use combine::{concat, union};
+pub(crate) use combine::{Names, copy_expr, copy_into};
+pub use combine::{concat, exclude, intersect, repeat, then_until, union};
 pub use expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 pub(crate) use fragment::Fragment;
 pub use grammar::{Grammar, Rule, RuleOptions};

@@ -9,6 +9,7 @@
 //! | [`dispatch`] | tag dispatch becomes free text, tags and calls |
 //! | [`trim`] | what can match nothing and what nobody calls goes away |
 //! | [`linear`] | rules that recurse only at one end become loops |
+//! | [`intersect`] | conjunctions of a context-free language with regular ones become rules |
 //! | [`json_text`] | what is spelled in JSON must be regular |
 //! | [`inline`] | regular rules and rules called once are put in their callers' place |
 //! | [`booleans`] | conjunctions and complements become automata |
@@ -25,6 +26,7 @@ pub mod dispatch;
 mod edge_bytes;
 pub mod finish;
 pub mod inline;
+pub mod intersect;
 pub mod json_text;
 pub mod left_recursion;
 pub mod linear;
@@ -58,6 +60,7 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     change(&|grammar| dispatch::lowered(grammar, budget))?;
     change(&|grammar| trim::trimmed(grammar, budget))?;
     change(&|grammar| linear::unrolled(grammar, budget))?;
+    change(&|grammar| intersect::lowered(grammar, budget))?;
     change(&|grammar| json_text::check(grammar, budget).map(|()| None))?;
     change(&|grammar| inline::inlined(grammar, budget))?;
     change(&|grammar| booleans::determinized(grammar, budget))?;

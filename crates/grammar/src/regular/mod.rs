@@ -6,7 +6,7 @@
 //! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one and minimises it
 //! (`partition` is the algorithm); `utf8` and `algebra`, operations that walk states; [`Nfa`], for constructions with
 //! choice; [`determinize`], which turns an expression of the intermediate form into an automaton; `free_text` and [`substring`], two languages by
-//! name; `lengths`, what can be said about the lengths of texts.
+//! name; `lengths`, what can be said about the lengths of texts; `spelling`, texts as JSON writes them.
 
 mod algebra;
 mod builder;
@@ -17,6 +17,7 @@ mod free_text;
 mod lengths;
 mod nfa;
 mod partition;
+mod spelling;
 mod substring;
 mod utf8;
 

@@ -9,9 +9,11 @@ use crate::regular::CharSet;
 
 /// Where an escape stands, which decides what may be escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Context {
+pub(in crate::frontends) enum Context {
     Literal,
     Class,
+    /// A literal of Lark, in which `\x` takes two digits.
+    Lark,
 }
 
 /// A code point that may be a surrogate, and the offset behind it.
@@ -39,7 +41,7 @@ pub(super) fn escape(source: &str, at: usize, context: Context) -> Result<Point>
         '^' | '$' | '.' | '*' | '+' | '(' | ')' | '{' | '}' | '|' | '-' if context == Context::Class => {
             u32::from(letter)
         }
-        'x' => return hex(source, at, after, None),
+        'x' => return hex(source, at, after, (context == Context::Lark).then_some(2)),
         'u' => return hex(source, at, after, Some(4)),
         'U' => return hex(source, at, after, Some(8)),
         _ => return Err(unknown_escape(source, at, letter, context)),
@@ -53,7 +55,7 @@ fn unknown_escape(source: &str, at: usize, letter: char, context: Context) -> Er
         ('d' | 'D' | 's' | 'S' | 'w' | 'W', Context::Class) => {
             error.with_help("write the ranges, such as `0-9`, or use `Regex(\"...\")`")
         }
-        (_, Context::Literal) => error.with_help("a backslash itself is written `\\\\`"),
+        (_, Context::Literal | Context::Lark) => error.with_help("a backslash itself is written `\\\\`"),
         _ => error,
     }
 }
@@ -77,13 +79,13 @@ fn hex(source: &str, at: usize, start: usize, count: Option<usize>) -> Result<Po
 }
 
 /// The escape at `at` of a literal as a character; a pair of surrogate escapes is the one code point it encodes.
-pub(super) fn literal_escape(source: &str, at: usize) -> Result<(char, usize)> {
-    let (first, after) = escape(source, at, Context::Literal)?;
+pub(super) fn literal_escape(source: &str, at: usize, context: Context) -> Result<(char, usize)> {
+    let (first, after) = escape(source, at, context)?;
     if let Some(c) = char::from_u32(first) {
         return Ok((c, after));
     }
     if first < 0xdc00 && source[after..].starts_with("\\u") {
-        let (second, end) = escape(source, after, Context::Literal)?;
+        let (second, end) = escape(source, after, context)?;
         if (0xdc00..0xe000).contains(&second) {
             let value = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
             if let Some(c) = char::from_u32(value) {
@@ -182,10 +184,10 @@ mod tests {
             ("\\e", '\x1b'),
             ("\\0", '\0'),
         ] {
-            assert_eq!(literal_escape(text, 0).unwrap(), (expected, text.len()), "{text}");
+            assert_eq!(literal_escape(text, 0, Context::Literal).unwrap(), (expected, text.len()), "{text}");
         }
         for text in ["\\q", "\\", "\\x", "\\u12", "\\ud800", "\\ud800\\u0041", "\\x110000", "\\^"] {
-            assert!(literal_escape(text, 0).is_err(), "{text}");
+            assert!(literal_escape(text, 0, Context::Literal).is_err(), "{text}");
         }
     }
 }

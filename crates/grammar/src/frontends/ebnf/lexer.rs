@@ -97,7 +97,11 @@ pub(super) fn is_name_byte(byte: u8) -> bool {
 }
 
 /// The string whose `"` is at `open`, and the offset behind the closing one.
-pub(super) fn string_literal(source: &str, open: usize) -> Result<(Cow<'_, str>, usize)> {
+pub(in crate::frontends) fn string_literal(
+    source: &str,
+    open: usize,
+    context: escape::Context,
+) -> Result<(Cow<'_, str>, usize)> {
     let bytes = source.as_bytes();
     let mut text: Cow<'_, str> = Cow::Borrowed("");
     let mut run = open + 1;
@@ -110,7 +114,7 @@ pub(super) fn string_literal(source: &str, open: usize) -> Result<(Cow<'_, str>,
             }
             Some(b'\\') => {
                 append(&mut text, &source[run..at]);
-                let (c, after) = escape::literal_escape(source, at)?;
+                let (c, after) = escape::literal_escape(source, at, context)?;
                 text.to_mut().push(c);
                 run = after;
                 at = after;
@@ -187,7 +191,7 @@ impl<'s> Lexer<'s> {
         let kind = match self.byte(at) {
             None => TokenKind::End,
             Some(b'"') => {
-                let (text, after) = string_literal(self.source, at)?;
+                let (text, after) = string_literal(self.source, at, escape::Context::Literal)?;
                 self.at = after;
                 TokenKind::Literal(text)
             }

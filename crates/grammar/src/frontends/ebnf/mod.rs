@@ -42,6 +42,9 @@ mod suggest;
 mod tests;
 
 pub use builtin_json::builtin_json;
+pub(super) use escape::Context;
+pub(super) use lexer::string_literal;
+pub(super) use suggest::nearest;
 
 use crate::error::Result;
 use crate::ir::Grammar;

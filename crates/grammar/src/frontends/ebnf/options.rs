@@ -1,5 +1,6 @@
 //! Rule options: what stands between `[` and `]` right behind a rule's name.
 
+use super::escape::Context;
 use super::lexer::{is_name_byte, string_literal};
 use super::suggest;
 use crate::error::{Error, Result};
@@ -167,7 +168,7 @@ impl<'s> Reader<'s> {
         if self.peek() != Some(b'"') {
             return Err(Error::syntax(self.source, at, "the name of a capture stands in double quotes"));
         }
-        let (name, after) = string_literal(self.source, at)?;
+        let (name, after) = string_literal(self.source, at, Context::Literal)?;
         self.at = after;
         if name.is_empty() {
             return Err(Error::syntax(self.source, at, "the name of a capture is empty"));

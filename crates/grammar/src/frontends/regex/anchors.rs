@@ -14,7 +14,7 @@ const DEEPEST: usize = 64;
 /// The pattern as one that matches whole strings, without the anchors that are decided.
 pub(super) fn settle(ast: &mut Ast, root: NodeId, anchoring: Anchoring) -> NodeId {
     let whole = match anchoring {
-        Anchoring::Whole => root,
+        Anchoring::Whole | Anchoring::Part => root,
         Anchoring::Search => between_anything(ast, root),
     };
     settle_node(ast, whole, Place { at_start: true, at_end: true }, DEEPEST)

@@ -48,14 +48,17 @@ impl Parser<'_> {
                 {
                     return Err(self.unsupported(here, "half word boundaries are not supported"));
                 }
+                self.check_assertion(here, "a word boundary")?;
                 let word = self.perl_class('w');
                 self.push_word_boundary(negated, word);
             }
             Escape::Start => {
+                self.check_assertion(here, "an anchor")?;
                 let node = self.ast.start();
                 self.push(node);
             }
             Escape::End => {
+                self.check_assertion(here, "an anchor")?;
                 let node = self.ast.end();
                 self.push(node);
             }

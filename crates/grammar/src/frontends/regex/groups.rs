@@ -41,6 +41,7 @@ impl Parser<'_> {
         }
         for &(opening, (behind, negated)) in LOOKS {
             if self.eat(opening) {
+                self.check_assertion(here, "lookaround")?;
                 return self.enter(GroupKind::Look { behind, negated }, here, self.flags);
             }
         }

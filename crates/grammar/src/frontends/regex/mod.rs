@@ -60,7 +60,7 @@ pub fn parse_named(
     budget: &Budget,
 ) -> Result<(ExprId, String)> {
     budget.check_source(pattern)?;
-    let parsed = parser::Parser::new(pattern, syntax.flags, budget).parse()?;
+    let parsed = parser::Parser::new(pattern, *syntax, budget).parse()?;
     let mut ast = parsed.ast;
     let root = anchors::settle(&mut ast, parsed.root, syntax.anchoring);
     let source = source::macro_text(pattern, *syntax, parsed.ends_extended);

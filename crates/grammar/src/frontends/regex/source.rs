@@ -8,7 +8,7 @@ use crate::ir::quoted;
 /// The macro for a pattern. `ends_extended` says that a comment may be open at its end.
 pub(super) fn macro_text(pattern: &str, syntax: Syntax, ends_extended: bool) -> String {
     let whole = match syntax.anchoring {
-        Anchoring::Whole => pattern.to_owned(),
+        Anchoring::Whole | Anchoring::Part => pattern.to_owned(),
         // The macro matches whole strings, so what is searched for stands between any text. The line end closes a
         // comment, and is ignored itself where there can be one.
         Anchoring::Search => format!("[^]*(?:{pattern}{})[^]*", if ends_extended { "\n" } else { "" }),

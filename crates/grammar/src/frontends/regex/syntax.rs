@@ -67,6 +67,10 @@ pub enum Anchoring {
     Whole,
     /// Those in which it matches some part, as JSON Schema's `pattern` does.
     Search,
+    /// Those that it matches from end to end, where they are a part of a longer text, as the terminals of Lark are.
+    /// What would look beyond them (anchors, word boundaries, lookaround) and what would choose among them (lazy
+    /// quantifiers) is refused, and as in Python and Rust only `\n` ends a line.
+    Part,
 }
 
 /// How a pattern is read.
@@ -87,6 +91,11 @@ impl Syntax {
     /// Some part of the string, no flags: what JSON Schema's `pattern` means.
     pub fn search() -> Self {
         Syntax { flags: Flags::default(), anchoring: Anchoring::Search }
+    }
+
+    /// A part of a longer text, with classes by Unicode: what Lark's terminals mean.
+    pub fn part() -> Self {
+        Syntax { flags: Flags { unicode_classes: true, ..Flags::default() }, anchoring: Anchoring::Part }
     }
 
     /// The same with other flags.

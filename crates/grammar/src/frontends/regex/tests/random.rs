@@ -119,7 +119,7 @@ impl Subject<'_> {
 
     fn matches(&self, re: &Re, anchoring: Anchoring) -> bool {
         match anchoring {
-            Anchoring::Whole => self.ends(re, 0).contains(&self.text.len()),
+            Anchoring::Whole | Anchoring::Part => self.ends(re, 0).contains(&self.text.len()),
             Anchoring::Search => (0..=self.text.len()).any(|from| !self.ends(re, from).is_empty()),
         }
     }

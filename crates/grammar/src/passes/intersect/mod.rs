@@ -1,0 +1,205 @@
+//! Conjunctions of a context-free language with regular ones become rules.
+//!
+//! `e & r`, where `e` recurses and `r` is regular, is context-free again. An automaton for `r` runs beside the
+//! derivation: for each part of `e` and each state in which the automaton may meet it there is a set of states in which
+//! the part may leave it, and for each such pair a rule. `e & r` is then any way from the start of the automaton to one
+//! of its ends. Only pairs that are met are made, and all of them can be completed, so no dead ends come in here.
+//!
+//! Two things keep that small. A part that is regular is not taken apart: for each pair it is one automaton. And once
+//! the automaton is in the state from which every text is fine, it has nothing to say any more, and the part stays as it
+//! is. So `e & ~"x"` costs a few rules around the beginning, and not a copy of the grammar.
+//!
+//! At most one operand may be context-free, no conjunction may hold itself, and tokens and lists of members that carry
+//! more than their place are refused, for an automaton that reads bytes does not see what they have read.
+//!
+//! Reading order: this file finds the conjunctions, `product` makes the rules, `leaves` the automata of regular parts,
+//! `unfold` writes plain lists of members as rules, `free_state` finds the state that has nothing to say.
+
+use hashbrown::{HashMap, HashSet};
+
+mod free_state;
+mod leaves;
+mod product;
+mod unfold;
+
+use super::analysis::{rule_references, strong_components};
+use super::booleans::in_rule;
+use super::linear;
+use super::rewrite::Rewriter;
+use super::trim;
+use crate::error::{Error, Result};
+use crate::ir::{Builder, Expr, ExprId, Grammar, Names, RuleId, RuleOptions};
+use crate::limits::Budget;
+use product::Product;
+
+/// `grammar` with conjunctions of regular languages only.
+pub fn lower(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    Ok(lowered(&grammar, budget)?.unwrap_or(grammar))
+}
+
+pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
+    if !grammar.exprs().any(|(_, expr)| matches!(expr, Expr::And(_))) || mixed(grammar, budget)?.is_empty() {
+        return Ok(None);
+    }
+    // What recurses at one end only is regular after all.
+    let mut grammar = linear::unroll(unfold::unfold(grammar.clone(), budget)?, budget)?;
+    while let Some(innermost) = find_innermost(&grammar, &mixed(&grammar, budget)?)? {
+        grammar = lower_one(&grammar, innermost, budget)?;
+    }
+    // Both sides together may have no text at all.
+    trim::trim(grammar, budget).map(Some)
+}
+
+/// `grammar` with a rule in place of one conjunction.
+fn lower_one(grammar: &Grammar, conjunction: ExprId, budget: &Budget) -> Result<Grammar> {
+    let root = grammar.root();
+    let mut names = Names::default();
+    grammar.rules().for_each(|(_, rule)| drop(names.fresh(&rule.name)));
+    let regular = regular_exprs(grammar, budget)?;
+    let mut builder = Builder::extend(grammar.clone(), budget.limits());
+    let product = Product::new(grammar, &regular, conjunction, budget)
+        .and_then(|product| product.build(&mut builder, &mut names));
+    let both = product.map_err(|error| in_rule(&error, &owner_of(grammar, conjunction)))?;
+    let grown = builder.finish(root)?;
+    let mut copy = Rewriter::new(&grown, budget, |_| true);
+    let both = copy.rules[both.index()];
+    for (id, rule) in grown.rules() {
+        let body = copy.copy(rule.body, budget, &mut |builder, id, _| {
+            Ok((id == conjunction).then(|| builder.rule(both)))
+        })?;
+        copy.define(id, body);
+    }
+    copy.finish()
+}
+
+/// The name of a rule that holds the expression, for messages.
+fn owner_of(grammar: &Grammar, wanted: ExprId) -> String {
+    let holds = |body: ExprId| {
+        let (mut seen, mut open) = (HashSet::new(), vec![body]);
+        while let Some(id) = open.pop() {
+            if id == wanted {
+                return true;
+            }
+            if seen.insert(id) {
+                open.extend(grammar.expr(id).children());
+            }
+        }
+        false
+    };
+    let owner = grammar.rules().find(|(_, rule)| holds(rule.body));
+    owner.map_or_else(String::new, |(_, rule)| rule.name.clone())
+}
+
+/// Which expressions are regular text without options, rules followed.
+fn regular_exprs(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
+    let references = rule_references(grammar);
+    let graph: Vec<Vec<u32>> =
+        references.iter().map(|rules| rules.iter().map(|rule| rule.index() as u32).collect()).collect();
+    let mut rules = vec![false; graph.len()];
+    let mut known: Vec<Option<bool>> = vec![None; grammar.exprs().len()];
+    for component in strong_components(&graph) {
+        for rule in component {
+            // The rules of a circle stay irregular: they are not known when they are met.
+            let id = RuleId(rule);
+            let regular = classify(grammar, grammar.rule(id).body, &rules, &mut known, budget)?;
+            let recurses = graph[rule as usize].contains(&rule);
+            rules[rule as usize] = regular && !recurses && grammar.rule(id).options == RuleOptions::default();
+        }
+    }
+    Ok(known.into_iter().map(|known| known.unwrap_or(false)).collect())
+}
+
+fn classify(
+    grammar: &Grammar,
+    root: ExprId,
+    rules: &[bool],
+    known: &mut [Option<bool>],
+    budget: &Budget,
+) -> Result<bool> {
+    let mut open = vec![(root, false)];
+    while let Some((id, children_done)) = open.pop() {
+        budget.tick()?;
+        if known[id.index()].is_some() {
+            continue;
+        }
+        let expr = grammar.expr(id);
+        if !children_done {
+            open.push((id, true));
+            open.extend(expr.children().iter().map(|&child| (child, false)));
+            continue;
+        }
+        let children = expr.children().iter().all(|child| known[child.index()] == Some(true));
+        known[id.index()] = Some(match expr {
+            Expr::Rule(rule) => rules[rule.index()],
+            Expr::Token(_)
+            | Expr::TagDispatch(_)
+            | Expr::TokenTagDispatch(_)
+            | Expr::Members { .. }
+            | Expr::JsonText(_) => false,
+            _ => children,
+        });
+    }
+    Ok(known[root.index()] == Some(true))
+}
+
+/// The conjunctions with an operand that is not regular.
+fn mixed(grammar: &Grammar, budget: &Budget) -> Result<Vec<ExprId>> {
+    let regular = regular_exprs(grammar, budget)?;
+    let is_mixed = |(id, expr): (ExprId, &Expr)| match expr {
+        Expr::And(items) if items.iter().any(|item| !regular[item.index()]) => Some(id),
+        _ => None,
+    };
+    // Expressions that no rule holds any more are no one's concern.
+    let held = held_exprs(grammar);
+    Ok(grammar.exprs().filter_map(is_mixed).filter(|id| held[id.index()]).collect())
+}
+
+fn held_exprs(grammar: &Grammar) -> Vec<bool> {
+    let mut held = vec![false; grammar.exprs().len()];
+    grammar.rules().for_each(|(_, rule)| held[rule.body.index()] = true);
+    for at in (0..held.len()).rev() {
+        if held[at] {
+            for child in grammar.expr(ExprId(at as u32)).children() {
+                held[child.index()] = true;
+            }
+        }
+    }
+    held
+}
+
+/// A conjunction whose operands hold no other one, if there is any.
+fn find_innermost(grammar: &Grammar, conjunctions: &[ExprId]) -> Result<Option<ExprId>> {
+    let numbers: HashMap<ExprId, u32> = conjunctions.iter().copied().zip(0..).collect();
+    let below = |conjunction: ExprId| {
+        let mut seen: HashSet<ExprId> = HashSet::new();
+        let mut open = grammar.expr(conjunction).children().to_vec();
+        let mut found = Vec::new();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            if let Some(&number) = numbers.get(&id) {
+                found.push(number);
+                continue;
+            }
+            let expr = grammar.expr(id);
+            open.extend(expr.children());
+            open.extend(expr.rules().iter().map(|&rule| grammar.rule(rule).body));
+        }
+        found
+    };
+    let graph: Vec<Vec<u32>> = conjunctions.iter().map(|&id| below(id)).collect();
+    // The first part is one that leads nowhere else.
+    let Some(component) = strong_components(&graph).into_iter().next() else { return Ok(None) };
+    let first = component[0];
+    let conjunction = conjunctions[first as usize];
+    if component.len() > 1 || graph[first as usize].contains(&first) {
+        let owner = owner_of(grammar, conjunction);
+        let message = "a conjunction whose operand recurses to the conjunction itself is not context-free";
+        return Err(Error::unsupported(format!("in rule {owner:?}: {message}")));
+    }
+    Ok(Some(conjunction))
+}
+
+#[cfg(test)]
+mod tests;

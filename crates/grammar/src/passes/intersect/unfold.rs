@@ -1,0 +1,143 @@
+//! Lists of members as rules, where they are plain enough.
+//!
+//! The engine carries in the frame of a list what it has seen, and an automaton that runs beside cannot. But a list
+//! whose members come in a fixed order, each on its own conditions, is an ordinary expression: for each place a rule for
+//! what may follow. That is the object of a closed schema with its keys in order, and any array that was not one
+//! already. Lists with keys in any order, counters or implications stay as they are, and are refused where they are met.
+
+use crate::error::Result;
+use crate::ir::members::{Entry, Layout, Order, Variant};
+use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, RuleOptions, copy_expr};
+use crate::limits::Budget;
+
+/// Whether a list can be written as rules.
+fn is_plain(layout: &Layout) -> bool {
+    let in_order = layout.order != Order::Any || (layout.entries.is_empty() && !layout.unique);
+    in_order
+        && layout.counters.is_empty()
+        && layout.implies.is_empty()
+        && (layout.others.is_empty() || !layout.unique)
+}
+
+/// `grammar` with plain lists as rules.
+pub(super) fn unfold(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+    let concerns = |expr: &Expr| matches!(expr, Expr::Members { layout, .. } if is_plain(layout));
+    if !grammar.exprs().any(|(_, expr)| concerns(expr)) {
+        return Ok(grammar);
+    }
+    let mut builder = Builder::new(budget.limits());
+    let rules: Vec<RuleId> = grammar.rules().map(|(_, rule)| builder.declare(&rule.name)).collect();
+    let mut exprs: Vec<ExprId> = Vec::with_capacity(grammar.exprs().len());
+    for (_, expr) in grammar.exprs() {
+        budget.tick()?;
+        let copied = match expr {
+            Expr::Members { layout, parts } if is_plain(layout) => {
+                let parts: Vec<ExprId> = parts.iter().map(|part| exprs[part.index()]).collect();
+                List { layout, parts: &parts, builder: &mut builder }.write()
+            }
+            other => copy_expr(&mut builder, other, &exprs, &rules),
+        };
+        exprs.push(copied);
+        builder.check()?;
+    }
+    for (id, rule) in grammar.rules() {
+        builder.define(rules[id.index()], exprs[rule.body.index()], rule.options.clone());
+    }
+    builder.finish(rules[grammar.root().index()])
+}
+
+/// A list that is being written.
+struct List<'l> {
+    layout: &'l Layout,
+    parts: &'l [ExprId],
+    builder: &'l mut Builder,
+}
+
+impl List<'_> {
+    /// The whole list, from its last place to its first.
+    fn write(mut self) -> ExprId {
+        let separator = self.parts[self.layout.separator as usize];
+        let others: Vec<ExprId> = (0..self.layout.others.len()).map(|at| self.other(at)).collect();
+        let other = self.builder.alt(others);
+        let more = self.builder.seq([separator, other]);
+        // What may follow a member, and what may come where none has come yet.
+        let mut after = self.builder.repeat(more, 0, None);
+        let some = self.builder.seq([other, after]);
+        let mut first = self.builder.optional(some);
+        let mut may_end = true;
+        for entry in self.layout.entries.iter().rev() {
+            let member = self.entry(entry);
+            may_end &= !entry.required;
+            let (written, begun) =
+                (self.builder.seq([separator, member, after]), self.builder.seq([member, after]));
+            let (mut follows, mut begins) = (vec![written], vec![begun]);
+            match self.layout.order {
+                Order::Sequence if may_end => {
+                    let empty = self.builder.empty();
+                    follows.push(empty);
+                    begins.push(empty);
+                }
+                Order::Declared | Order::Any if !entry.required => {
+                    follows.push(after);
+                    begins.push(first);
+                }
+                _ => {}
+            }
+            after = self.rule(follows);
+            first = self.rule(begins);
+        }
+        first
+    }
+
+    /// Alternatives as a rule of their own, since they are named more than once.
+    fn rule(&mut self, alternatives: Vec<ExprId>) -> ExprId {
+        let body = self.builder.alt(alternatives);
+        let rule = self.builder.declare("members");
+        self.builder.define(rule, body, RuleOptions::default());
+        self.builder.rule(rule)
+    }
+
+    fn values(&mut self, variants: &[Variant]) -> ExprId {
+        let values: Vec<ExprId> = variants.iter().map(|variant| self.parts[variant.value as usize]).collect();
+        self.builder.alt(values)
+    }
+
+    fn quoted(&mut self, text: ExprId) -> ExprId {
+        let (quote, text) = (self.builder.bytes("\""), self.builder.json_text(text));
+        self.builder.seq([quote, text, quote])
+    }
+
+    fn entry(&mut self, entry: &Entry) -> ExprId {
+        let value = self.values(&entry.variants);
+        match &entry.key {
+            None => value,
+            Some(key) => {
+                let text = self.builder.bytes(key.as_bytes());
+                let key = self.quoted(text);
+                self.builder.seq([key, value])
+            }
+        }
+    }
+
+    /// A family of others; their keys are none of the entries'.
+    fn other(&mut self, at: usize) -> ExprId {
+        let others = &self.layout.others[at];
+        let value = self.values(&others.variants);
+        let Some(keys) = others.keys else { return value };
+        let mut text = self.parts[keys as usize];
+        let names: Vec<ExprId> = self
+            .layout
+            .entries
+            .iter()
+            .filter_map(|entry| entry.key.as_ref())
+            .map(|key| self.builder.bytes(key.as_bytes()))
+            .collect();
+        if !names.is_empty() {
+            let names = self.builder.alt(names);
+            let not_named = self.builder.not(names);
+            text = self.builder.and([text, not_named]);
+        }
+        let key = self.quoted(text);
+        self.builder.seq([key, value])
+    }
+}

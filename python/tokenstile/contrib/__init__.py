@@ -1,0 +1,1 @@
+"""Glue for other libraries, under the names that XGrammar has for it. Each module is imported only when it is used."""

@@ -1,0 +1,53 @@
+"""Writing EBNF: strings in their quotes, alternatives, and names that must be identifiers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokenstile.exceptions import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_PLAIN = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+*/=<>.,:;()[]{}|&%$!?@#~'`"
+)
+
+
+def quote(text: str) -> str:
+    """Return the literal of EBNF that stands for a text."""
+    if not all(_is_scalar(character) for character in text):
+        raise InvalidArgumentError(f"{text!r} has half of a surrogate pair, which no text has")
+    return '"' + "".join(c if c in _PLAIN else f"\\U{ord(c):08x}" for c in text) + '"'
+
+
+def one_of(texts: Iterable[str]) -> str:
+    """Return the group of EBNF that stands for any one of the texts."""
+    return "(" + " | ".join(quote(text) for text in texts) + ")"
+
+
+def check_names(names: Sequence[str], what: str) -> None:
+    """Raise unless there is a name, all are identifiers of Python, and none comes twice."""
+    if not names:
+        raise InvalidArgumentError(f"there must be a {what} at least")
+    for name in names:
+        if not name.isidentifier() or not name.isascii():
+            raise InvalidArgumentError(f"{name!r} cannot be the name of a {what}")
+    check_unique(names, what)
+
+
+def check_unique(names: Sequence[str], what: str) -> None:
+    """Raise if a name comes twice."""
+    if len(set(names)) != len(names):
+        raise InvalidArgumentError(f"a {what} is there twice")
+
+
+def counts(least: int, most: int | None) -> str:
+    """Return the quantifier of EBNF for a number of times."""
+    if least < 0 or (most is not None and most < least):
+        raise InvalidArgumentError(f"{least} to {most} is no number of times")
+    return f"{{{least},}}" if most is None else f"{{{least}, {most}}}"
+
+
+def _is_scalar(character: str) -> bool:
+    return not "\ud800" <= character <= "\udfff"
