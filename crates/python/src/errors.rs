@@ -13,6 +13,7 @@ pub(crate) enum Source {
     Ebnf,
     Regex,
     JsonSchema,
+    StructuralTag,
     /// Something already parsed.
     Grammar,
     /// A serialized object.
@@ -29,6 +30,8 @@ pub(crate) fn grammar(py: Python<'_>, error: &Error, source: Source) -> PyErr {
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Ebnf) => "EBNFError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Regex) => "RegexError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::JsonSchema) => "JSONSchemaError",
+        (ErrorKind::Syntax, Source::StructuralTag) => "InvalidJSONError",
+        (ErrorKind::Invalid, Source::StructuralTag) => "InvalidStructuralTagError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Grammar) => "GrammarError",
     };
     let details = || -> PyResult<PyErr> {
@@ -38,6 +41,7 @@ pub(crate) fn grammar(py: Python<'_>, error: &Error, source: Source) -> PyErr {
         match error.place() {
             Place::Nowhere => {}
             Place::Pointer(pointer) => keywords.set_item("pointer", pointer)?,
+            Place::Path(path) => keywords.set_item("path", path)?,
             Place::Text { line, column, .. } => {
                 keywords.set_item("line", line)?;
                 keywords.set_item("column", column)?;

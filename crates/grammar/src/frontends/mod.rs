@@ -3,3 +3,4 @@
 pub mod ebnf;
 pub mod json_schema;
 pub mod regex;
+pub mod structural_tag;

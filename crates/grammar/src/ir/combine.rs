@@ -40,7 +40,7 @@ fn combine(
 }
 
 /// Copies the rules of `part` under names that are still free, and gives its root's new id.
-fn copy_into(builder: &mut Builder, part: &Grammar, names: &mut Names) -> Result<RuleId> {
+pub(crate) fn copy_into(builder: &mut Builder, part: &Grammar, names: &mut Names) -> Result<RuleId> {
     let rules: Vec<RuleId> = part.rules().map(|(_, rule)| builder.declare(names.fresh(&rule.name))).collect();
     let mut exprs: Vec<ExprId> = Vec::with_capacity(part.exprs().len());
     for (_, expr) in part.exprs() {
@@ -85,15 +85,15 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
 }
 
 /// The names that are taken, and for each stem the number to try next.
-#[derive(Default)]
-struct Names {
+#[derive(Debug, Default)]
+pub(crate) struct Names {
     taken: hashbrown::HashSet<String>,
     next: hashbrown::HashMap<String, u32>,
 }
 
 impl Names {
     /// `name` if it is free, else its stem with the first number that makes it so.
-    fn fresh(&mut self, name: &str) -> String {
+    pub(crate) fn fresh(&mut self, name: &str) -> String {
         if self.taken.insert(name.to_owned()) {
             return name.to_owned();
         }

@@ -20,7 +20,7 @@ pub mod members;
 mod printer;
 
 pub use builder::Builder;
-pub(crate) use combine::copy_expr;
+pub(crate) use combine::{Names, copy_expr, copy_into};
 pub use combine::{concat, union};
 pub use expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 pub use grammar::{Grammar, Rule, RuleOptions};

@@ -20,6 +20,7 @@ mod expand;
 pub mod formats;
 pub mod keywords;
 mod report;
+mod style;
 pub mod values;
 
 use documents::{Document, Documents, Draft};
@@ -30,6 +31,7 @@ use crate::ir::Grammar;
 use crate::limits::Budget;
 
 pub use report::{Finding, Outcome};
+pub use style::Style;
 
 /// Whether formats are enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,6 +74,10 @@ pub struct Options {
     pub on_unsupported: OnUnsupported,
     /// Documents that references may name: address and JSON text.
     pub registry: Vec<(String, String)>,
+    /// How values are written.
+    pub style: Style,
+    /// Strings that no key and no string of the value may hold.
+    pub excludes: Vec<String>,
 }
 
 impl Default for Options {
@@ -86,6 +92,8 @@ impl Default for Options {
             formats: Formats::Assert,
             on_unsupported: OnUnsupported::Refuse,
             registry: Vec::new(),
+            style: Style::Json,
+            excludes: Vec::new(),
         }
     }
 }
@@ -102,7 +110,11 @@ pub struct Converted {
 /// The grammar of a schema.
 pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Converted> {
     budget.check_source(schema)?;
-    let root = Document::parse(schema, budget)?;
+    convert(&Document::parse(schema, budget)?, options, budget)
+}
+
+/// The grammar of a schema that was read already.
+pub fn convert(root: &Document, options: &Options, budget: &Budget) -> Result<Converted> {
     let read = |(uri, text): &(String, String)| -> Result<(String, Document)> {
         let document = Document::parse(text, budget);
         document.map(|document| (uri.clone(), document)).map_err(|error| {
@@ -110,7 +122,7 @@ pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Convert
         })
     };
     let registry = options.registry.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let mut documents = Documents::new(&root, &registry, Draft::default(), budget)?;
+    let mut documents = Documents::new(root, &registry, Draft::default(), budget)?;
     let start = documents.start()?;
     let mut expander = Expander::new(documents, options, budget);
     let formula = expander.formula_of(start);

@@ -7,6 +7,9 @@
 mod arrays;
 mod layout;
 mod objects;
+mod styles;
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -19,8 +22,10 @@ use super::values::formula::{Formula, FormulaId};
 use super::values::numbers::{self, Spelling};
 use super::values::texts::TextSet;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
+use crate::ir::{Automaton, Builder, ExprId, Grammar, RuleId, RuleOptions};
+use crate::regular::{FreeText, Spoiled};
 use layout::{Depth, Layout};
+use objects::Form;
 
 /// Emits the rules of one conversion.
 pub(super) struct Emitter<'b> {
@@ -28,24 +33,53 @@ pub(super) struct Emitter<'b> {
     layout: Layout,
     /// The expressions of formulas, by the depth of their white space.
     known: FxHashMap<(FormulaId, Depth), ExprId>,
+    /// What may stand in the tags of the style, by how its kind is told.
+    contents: FxHashMap<FormulaId, Vec<(&'static str, ExprId)>>,
     /// Rules that are named and still to be defined.
-    pending: Vec<(RuleId, FormulaId, Depth, ValueSet)>,
+    pending: Vec<Pending>,
+    /// Text without the strings that no string may hold, where there are such.
+    free: Option<ExprId>,
+}
+
+/// A rule of containers that is still to be defined.
+struct Pending {
+    rule: RuleId,
+    formula: FormulaId,
+    depth: Depth,
+    set: ValueSet,
+    form: Form,
 }
 
 /// The grammar of a formula, and the expander with its findings.
 pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
     let layout = Layout::new(expander.options);
-    let mut emitter = Emitter { expander, layout, known: FxHashMap::default(), pending: Vec::new() };
+    let mut emitter = Emitter {
+        expander,
+        layout,
+        known: FxHashMap::default(),
+        contents: FxHashMap::default(),
+        pending: Vec::new(),
+        free: None,
+    };
+    emitter.exclude()?;
     let rule = emitter.builder().declare("root");
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
     if emitter.expander.is_nothing(&set)? {
         return Err(emitter.expander.no_value());
     }
-    let body = emitter.value(root, depth)?;
+    let body = match styles::tags(emitter.expander.options.style) {
+        None => emitter.value(root, depth)?,
+        Some(tags) => emitter.outermost(&set, tags).map_err(|error| emitter.place(error, root))?,
+    };
     emitter.builder().define(rule, body, RuleOptions::default());
-    while let Some((rule, formula, depth, set)) = emitter.pending.pop() {
-        let body = emitter.containers(formula, depth, &set)?;
+    while let Some(Pending { rule, formula, depth, set, form }) = emitter.pending.pop() {
+        let body = match form {
+            Form::Json => emitter.containers(formula, depth, &set)?,
+            Form::Tags(tags) => {
+                emitter.containers_as_tags(&set, tags).map_err(|error| emitter.place(error, formula))?
+            }
+        };
         emitter.builder().define(rule, body, RuleOptions::default());
         emitter.builder().check()?;
     }
@@ -71,7 +105,29 @@ impl Emitter<'_> {
             }
             keywords::close(&mut set);
         }
+        if let Some(free) = self.free {
+            let languages = &mut self.expander.algebra.languages;
+            set.texts = set.texts.intersect(&TextSet::of_expr(free), languages)?;
+        }
         Ok(set)
+    }
+
+    /// Prepares for the strings that no string and no key may hold.
+    fn exclude(&mut self) -> Result<()> {
+        let (excludes, budget) = (&self.expander.options.excludes, self.expander.algebra.languages.budget);
+        if excludes.is_empty() {
+            return Ok(());
+        }
+        let free = FreeText::new(excludes, budget)?;
+        let dfa = Arc::new(free.dfa(&Spoiled::default(), budget)?);
+        let automaton = Automaton { source: free.source("").into(), dfa };
+        self.free = Some(self.builder().automaton(automaton));
+        Ok(())
+    }
+
+    /// Notes that a rule is to be defined.
+    fn wait_for(&mut self, rule: RuleId, formula: FormulaId, depth: Depth, set: ValueSet, form: Form) {
+        self.pending.push(Pending { rule, formula, depth, set, form });
     }
 
     /// The expression of a formula.
@@ -87,7 +143,7 @@ impl Emitter<'_> {
         } else {
             let name = format!("value_{}", self.builder().rule_count());
             let rule = self.builder().declare(name);
-            self.pending.push((rule, formula, depth, set));
+            self.wait_for(rule, formula, depth, set, Form::Json);
             let call = self.builder().rule(rule);
             self.builder().alt([scalars, call])
         };
