@@ -39,6 +39,8 @@ pub(super) struct Emitter<'b> {
     pending: Vec<Pending>,
     /// Text without the strings that no string may hold, where there are such.
     free: Option<ExprId>,
+    /// Any text of the style, up to what ends it, once somebody has asked for it.
+    raw: Option<ExprId>,
 }
 
 /// A rule of containers that is still to be defined.
@@ -60,6 +62,7 @@ pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, 
         contents: FxHashMap::default(),
         pending: Vec::new(),
         free: None,
+        raw: None,
     };
     emitter.exclude()?;
     let rule = emitter.builder().declare("root");

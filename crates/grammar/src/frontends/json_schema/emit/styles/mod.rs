@@ -21,7 +21,9 @@ mod kimi;
 mod minimax;
 mod qwen;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
 
 use super::super::style::Style;
 use super::super::values::ValueSet;
@@ -34,6 +36,7 @@ use super::layout::Layout;
 use super::objects::{Form, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::{Automaton, ExprId};
+use crate::limits::Budget;
 use crate::regular::{CharSet, FreeText};
 
 /// The kinds of values that a tag may have to tell.
@@ -124,6 +127,26 @@ fn identifier(builder: &mut crate::ir::Builder) -> ExprId {
     let other = builder.class(CharSet::new([('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]));
     let others = builder.repeat(other, 0, None);
     builder.seq([first, others])
+}
+
+/// Text that holds none of `strings`, and up to the first of them. Those of one string are kept: they are the ends of the
+/// styles, of which there are a few, and every request with tools needs one.
+fn free_automaton(strings: &[&str], budget: &Budget) -> Result<Automaton> {
+    static KNOWN: LazyLock<Mutex<FxHashMap<Box<str>, Automaton>>> = LazyLock::new(Mutex::default);
+    let end = strings[0];
+    let alone = strings.len() == 1;
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(automaton) = known().get(end).filter(|_| alone) {
+        return Ok(automaton.clone());
+    }
+    let free = FreeText::new(strings, budget)?;
+    let spoiled = free.spoiled_by(end, budget)?;
+    let source = free.source(if spoiled.is_empty() { "" } else { end });
+    let automaton = Automaton { source: source.into(), dfa: Arc::new(free.dfa(&spoiled, budget)?) };
+    if alone {
+        known().insert(end.into(), automaton.clone());
+    }
+    Ok(automaton)
 }
 
 impl Emitter<'_> {
@@ -289,17 +312,32 @@ impl Emitter<'_> {
 
     /// Texts as they are, up to what ends them.
     fn raw_text(&mut self, texts: &TextSet, tags: &Tags) -> Result<ExprId> {
-        let budget = self.expander.algebra.languages.budget;
-        let strings: Vec<&str> = std::iter::once(tags.text_end)
-            .chain(self.expander.options.excludes.iter().map(String::as_str))
-            .collect();
-        let free = FreeText::new(&strings, budget)?;
-        let spoiled = free.spoiled_by(tags.text_end, budget)?;
-        let source = free.source(if spoiled.is_empty() { "" } else { tags.text_end });
-        let dfa = Arc::new(free.dfa(&spoiled, budget)?);
-        let free = self.builder().automaton(Automaton { source: source.into(), dfa });
+        if let TextSet::Finite(listed) = texts {
+            let excludes = &self.expander.options.excludes;
+            let fits = |text: &str| {
+                let whole = format!("{text}{}", tags.text_end);
+                whole.find(tags.text_end) == Some(text.len())
+                    && !excludes.iter().any(|other| text.contains(&**other))
+            };
+            let kept: Vec<&str> = listed.iter().map(|text| &**text).filter(|text| fits(text)).collect();
+            return Ok(prefix_tree(&mut self.expander.algebra.languages.builder, &kept));
+        }
+        let free = self.free_text(tags)?;
         let languages = &mut self.expander.algebra.languages;
         texts.intersect(&TextSet::of_expr(free), languages)?.expr(languages)
+    }
+
+    /// Any text up to what ends it.
+    fn free_text(&mut self, tags: &Tags) -> Result<ExprId> {
+        if let Some(known) = self.raw {
+            return Ok(known);
+        }
+        let excludes = self.expander.options.excludes.iter().map(String::as_str);
+        let strings: Vec<&str> = std::iter::once(tags.text_end).chain(excludes).collect();
+        let automaton = free_automaton(&strings, self.expander.algebra.languages.budget)?;
+        let free = self.builder().automaton(automaton);
+        self.raw = Some(free);
+        Ok(free)
     }
 
     /// The items of an array, each a tag.
