@@ -18,7 +18,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 try:
     from pydantic import BaseModel, ConfigDict, Field
 except ImportError as error:  # pragma: no cover - an installation without Pydantic
-    raise ImportError("tokenstile.structural_tag needs pydantic: pip install 'tokenstile[pydantic]'") from error
+    raise ImportError(
+        "tokenstile.structural_tag needs pydantic: pip install 'tokenstile[pydantic]'"
+    ) from error
 
 from tokenstile.structural_tag_text import legacy_structural_tag
 
@@ -189,7 +191,7 @@ class RepeatFormat(_Format):
 class TokenFormat(_Format):
     """Just this token."""
 
-    type: Literal["token"] = "token"  # noqa: S105 - no password
+    type: Literal["token"] = "token"
     token: int | str
     """The token, by its id or by its text."""
 
@@ -251,7 +253,7 @@ class DispatchFormat(_Format):
 class ExcludeTokenFormat(_Format):
     """One token that is not listed."""
 
-    type: Literal["exclude_token"] = "exclude_token"  # noqa: S105 - no password
+    type: Literal["exclude_token"] = "exclude_token"
     exclude_tokens: list[int | str] = []
     """The tokens, by id or by text."""
 
@@ -269,7 +271,7 @@ class AnyTokensFormat(_Format):
 class TokenTriggeredTagsFormat(_Format):
     """Free tokens in which a token switches to the tags that begin with it."""
 
-    type: Literal["token_triggered_tags"] = "token_triggered_tags"  # noqa: S105 - no password
+    type: Literal["token_triggered_tags"] = "token_triggered_tags"
     trigger_tokens: list[int | str]
     """The triggers, by id or by text."""
     tags: list[TagFormat]
@@ -285,7 +287,7 @@ class TokenTriggeredTagsFormat(_Format):
 class TokenDispatchFormat(_Format):
     """Free tokens in which a token switches to a format."""
 
-    type: Literal["token_dispatch"] = "token_dispatch"  # noqa: S105 - no password
+    type: Literal["token_dispatch"] = "token_dispatch"
     rules: list[tuple[int | str, Format]]
     """Tokens, each with the format that follows it."""
     loop: bool = True

@@ -31,12 +31,14 @@ TagItemLike: TypeAlias = Mapping[str, Any] | _Model
 
 
 def structural_tag_text(*args: object, **kwargs: object) -> str:
-    """Return the JSON text of a structural tag, given as one argument or as ``tags`` and ``triggers``.
+    r"""Return the JSON text of a structural tag, given as one argument or as ``tags`` and ``triggers``.
 
     >>> structural_tag_text({"format": {"type": "const_string", "value": "é"}})
     '{"format": {"type": "const_string", "value": "\\u00e9"}}'
     """
-    names = ("structural_tag",) if len(args) + len(kwargs) == 1 and "tags" not in kwargs else ("tags", "triggers")
+    names = (
+        ("structural_tag",) if len(args) + len(kwargs) == 1 and "tags" not in kwargs else ("tags", "triggers")
+    )
     given = dict(zip(names, args, strict=False))
     if len(args) > len(names) or set(given) & set(kwargs) or set(given) | set(kwargs) != set(names):
         raise InvalidArgumentError(

@@ -5,10 +5,10 @@
 >>> get_model_structural_tag("hermes", tools).format.triggers
 ['<tool_call>']
 
-`get_model_structural_tag` takes the name of a family and tools as OpenAI's API has them. A family is a file here: what its
-calls look like is data (`template.Template`), and what that means for each choice of tools is in `template`, once for
-all. The few families that do not fit have a function of their own. ``docs/structural_tags.md`` lists the families, and has
-the recipe for adding one.
+`get_model_structural_tag` takes the name of a family and tools as OpenAI's API has them. A family is a file here: what
+its calls look like is data (`template.Template`), and what that means for each choice of tools is in `template`, once
+for all. The few families that do not fit have a function of their own. ``docs/structural_tags.md`` lists the families,
+and has the recipe for adding one.
 
 Needs the package ``pydantic``, as `tokenstile.structural_tag` does.
 """
@@ -64,10 +64,16 @@ __all__ = [
     "register_model_structural_tag",
 ]
 
-_REASONING = {True: "enabled", False: "disabled", "enabled": "enabled", "disabled": "disabled", "auto": "auto"}
+_REASONING = {
+    True: "enabled",
+    False: "disabled",
+    "enabled": "enabled",
+    "disabled": "disabled",
+    "auto": "auto",
+}
 
 
-def get_model_structural_tag(
+def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     model: str,
     tools: list[ToolParam | dict[str, Any]] | None = None,
     tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
@@ -85,15 +91,15 @@ def get_model_structural_tag(
     ``tools`` are function tools as in OpenAI's chat API, or built-in ones of the family: ``{"type": ..., "name": ...,
     "parameters": ...}``. A function without parameters, or with ``strict=False``, takes any arguments.
 
-    ``tool_choice`` is ``"auto"`` (text, calls, or both), ``"none"`` (text), ``"required"`` (at least one call), a function
-    or a built-in tool by name (just that call), or ``allowed_tools`` (some of the tools, with a mode).
+    ``tool_choice`` is ``"auto"`` (text, calls, or both), ``"none"`` (text), ``"required"`` (at least one call), a
+    function or a built-in tool by name (just that call), or ``allowed_tools`` (some of the tools, with a mode).
 
-    ``reasoning`` is ``"enabled"`` (the model reasons, after what the prompt began with), ``"disabled"`` (it does not), or
-    ``"auto"`` (it may, and begins by itself). Families that do not reason ignore it.
+    ``reasoning`` is ``"enabled"`` (the model reasons, after what the prompt began with), ``"disabled"`` (it does not),
+    or ``"auto"`` (it may, and begins by itself). Families that do not reason ignore it.
 
-    ``any_order`` and ``max_whitespace_cnt`` are those of the arguments' `JSONSchemaFormat`. ``exclude_special_tokens`` keeps
-    the marks of the family out of free text. With ``parallel_tool_calls=False`` there is at most one call, and nothing
-    after it.
+    ``any_order`` and ``max_whitespace_cnt`` are those of the arguments' `JSONSchemaFormat`. ``exclude_special_tokens``
+    keeps the marks of the family out of free text. With ``parallel_tool_calls=False`` there is at most one call, and
+    nothing after it.
 
     Raises ``ValueError`` for a family that does not exist, and for choices that the tools do not allow.
     """

@@ -33,8 +33,8 @@ def normalize_tool_choice(
 ) -> tuple[list[FunctionToolParam], list[BuiltinToolParam], SimplifiedToolChoice]:
     """Return the function tools, the built-in tools, and whether to call them: what a builder takes.
 
-    ``"none"`` is ``"auto"`` without tools; a tool by name is ``"forced"`` with that tool alone; ``allowed_tools`` leaves
-    the tools that it names. Raises ``ValueError`` where that leaves no tool that must be called.
+    ``"none"`` is ``"auto"`` without tools; a tool by name is ``"forced"`` with that tool alone; ``allowed_tools``
+    leaves the tools that it names. Raises ``ValueError`` where that leaves no tool that must be called.
     """
     if not isinstance(tools, list | None):
         raise ValueError("The 'tools' argument must be a list.")  # noqa: TRY004 - what XGrammar raises

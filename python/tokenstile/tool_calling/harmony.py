@@ -1,13 +1,13 @@
 """Harmony, the format of gpt-oss: messages of the assistant, each on a channel, some of them to a tool.
 
-A call to a function is on the channel ``commentary``; the recipient stands after the channel or before it, and the model
-was seen to leave out the mark before ``json``. A call to a built-in tool is ``code`` to its own name. What is thought is
-on the channel ``analysis``, and the answer on ``final``.
+A call to a function is on the channel ``commentary``; the recipient stands after the channel or before it, and the
+mark before ``json`` may be left out. A call to a built-in tool is ``code`` to its own name. What is thought is on the
+channel ``analysis``, and the answer on ``final``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenstile.structural_tag import (
     AnyTextFormat,
@@ -19,10 +19,12 @@ from tokenstile.structural_tag import (
     TagFormat,
     TagsWithSeparatorFormat,
 )
-from tokenstile.tool_calling.choice import SimplifiedToolChoice
 from tokenstile.tool_calling.registry import register_model_structural_tag
-from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
 from tokenstile.tool_calling.template import Options, ReasoningMode, sequence
+
+if TYPE_CHECKING:
+    from tokenstile.tool_calling.choice import SimplifiedToolChoice
+    from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
 
 __all__ = ["get_harmony_structural_tag"]
 
@@ -46,11 +48,13 @@ def _message(channel: str) -> TagFormat:
 def _calls(
     functions: list[FunctionToolParam], builtins: list[BuiltinToolParam], options: Options
 ) -> list[TagFormat]:
-    tools = [(begin, tool.function.name, tool) for tool in functions for begin in _FUNCTION]
-    more = [(begin, tool.name or tool.type, tool) for tool in builtins for begin in _BUILTIN]
+    tools: list[tuple[str, str, FunctionToolParam | BuiltinToolParam]] = [
+        (begin, tool.function.name, tool) for tool in functions for begin in _FUNCTION
+    ]
+    tools += [(begin, tool.name or tool.type, tool) for tool in builtins for begin in _BUILTIN]
     return [
         TagFormat(begin=begin.replace("$name", name), content=options.arguments(tool), end="<|call|>")
-        for begin, name, tool in [*tools, *more]
+        for begin, name, tool in tools
     ]
 
 
@@ -78,7 +82,7 @@ def _messages(
 
 
 @register_model_structural_tag("harmony")
-def get_harmony_structural_tag(
+def get_harmony_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     tools: list[FunctionToolParam] | None = None,
     builtin_tools: list[BuiltinToolParam] | None = None,
     tool_choice: SimplifiedToolChoice = "auto",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tokenstile.structural_tag import (
     AnyTextFormat,
@@ -15,9 +15,7 @@ from tokenstile.structural_tag import (
     TagFormat,
     TagsWithSeparatorFormat,
 )
-from tokenstile.tool_calling.choice import SimplifiedToolChoice
 from tokenstile.tool_calling.registry import register_model_structural_tag
-from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
 from tokenstile.tool_calling.template import (
     Block,
     Call,
@@ -30,6 +28,10 @@ from tokenstile.tool_calling.template import (
     in_attribute,
     sequence,
 )
+
+if TYPE_CHECKING:
+    from tokenstile.tool_calling.choice import SimplifiedToolChoice
+    from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
 
 __all__ = ["get_kimi_k3_structural_tag", "get_kimi_structural_tag"]
 
@@ -90,7 +92,7 @@ def _calls(tools: list[FunctionToolParam], choice: SimplifiedToolChoice, options
 
 
 @register_model_structural_tag("kimi_k3")
-def get_kimi_k3_structural_tag(
+def get_kimi_k3_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     tools: list[FunctionToolParam] | None = None,
     builtin_tools: list[BuiltinToolParam] | None = None,
     tool_choice: SimplifiedToolChoice = "auto",

@@ -21,9 +21,7 @@ get_minimax_structural_tag = builder(
 get_minimax_m3_structural_tag = builder(
     "minimax_m3",
     Template(
-        call=Call(
-            begin=f'{_MARK}<invoke name="$name">', end=f"{_MARK}</invoke>\n", style="minimax_m3_xml"
-        ),
+        call=Call(begin=f'{_MARK}<invoke name="$name">', end=f"{_MARK}</invoke>\n", style="minimax_m3_xml"),
         block=Block(begin=f"{_MARK}<tool_call>\n", end=f"{_MARK}</tool_call>"),
         trigger=f"{_MARK}<tool_call>",
         thinking=Thinking(begin="<mm:think>", end="</mm:think>", may_end_at_once=True),

@@ -1,4 +1,6 @@
-"""Mistral: since tokenizer v13 a name and arguments after marks, before that a list of JSON objects. Magistral thinks too.
+"""Mistral: since tokenizer v13 a name and arguments after marks, before that a list of JSON objects.
+
+Magistral writes the former, and thinks.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tokenstile.structural_tag import StructuralTag
 
 __all__ = ["Builder", "find_builder", "model_names", "register_model_structural_tag"]
@@ -21,8 +22,9 @@ _BUILDERS: dict[str, Builder] = {}
 def register_model_structural_tag(name: str) -> Callable[[_Function], _Function]:
     """Make the function below a family that `get_model_structural_tag` knows; a name that is taken is taken over.
 
-    It is called as ``function(function_tools, builtin_tools, choice, reasoning, any_order=..., exclude_special_tokens=...,
-    max_whitespace_cnt=..., parallel_tool_calls=...)``, with what `normalize_tool_choice` gives.
+    It is called as ``function(function_tools, builtin_tools, choice, reasoning, any_order=...,
+    exclude_special_tokens=..., max_whitespace_cnt=..., parallel_tool_calls=...)``, with what `normalize_tool_choice`
+    gives.
     """
 
     def register(function: _Function) -> _Function:

@@ -100,6 +100,9 @@ class AllowedToolChoiceParam(BaseModel):
 
 
 ToolChoiceOptionParam: TypeAlias = (
-    Literal["none", "auto", "required"] | NamedToolChoiceParam | AllowedToolChoiceParam | BuiltinToolChoiceParam
+    Literal["none", "auto", "required"]
+    | NamedToolChoiceParam
+    | AllowedToolChoiceParam
+    | BuiltinToolChoiceParam
 )
 """Which tools may or must be called."""

@@ -7,9 +7,8 @@ whether calls stand in a block, and what thinking looks like; `build` puts that 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from tokenstile.structural_tag import (
     AnyTextFormat,
@@ -26,9 +25,13 @@ from tokenstile.structural_tag import (
     TagsWithSeparatorFormat,
     TriggeredTagsFormat,
 )
-from tokenstile.tool_calling.choice import SimplifiedToolChoice
 from tokenstile.tool_calling.registry import register_model_structural_tag
 from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokenstile.tool_calling.choice import SimplifiedToolChoice
 
 __all__ = ["Block", "Call", "ModelBuilder", "Options", "ReasoningMode", "Template", "Thinking", "builder"]
 
@@ -147,7 +150,7 @@ class Options:
 class ModelBuilder(Protocol):
     """The function of a family."""
 
-    def __call__(
+    def __call__(  # noqa: PLR0917 - XGrammar's signature
         self,
         tools: list[FunctionToolParam] | None = None,
         builtin_tools: list[BuiltinToolParam] | None = None,
@@ -185,7 +188,7 @@ def literal(text: str) -> Format | None:
 def builder(name: str, template: Template) -> ModelBuilder:
     """Register a template, and return the function of its family."""
 
-    def build(
+    def build(  # noqa: PLR0917 - XGrammar's signature
         tools: list[FunctionToolParam] | None = None,
         builtin_tools: list[BuiltinToolParam] | None = None,
         tool_choice: SimplifiedToolChoice = "auto",
