@@ -35,7 +35,7 @@ def refresh():
             f"structural_tag = {json.dumps(tag, ensure_ascii=False)}\n"
             for tag in (case["structural_tag"], structural_tag(case))
         )
-        path.write_text(text.replace(old, new), encoding="utf-8")
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
 if __name__ == "__main__":
