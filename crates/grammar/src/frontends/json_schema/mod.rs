@@ -25,9 +25,11 @@ pub mod values;
 
 use documents::{Document, Documents, Draft};
 use expand::Expander;
+use rustc_hash::FxHashMap;
+use values::numbers::NumberSet;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::ir::Grammar;
+use crate::ir::{Builder, ExprId, Grammar};
 use crate::limits::Budget;
 
 pub use report::{Finding, Outcome};
@@ -124,10 +126,44 @@ pub fn convert(root: &Document, options: &Options, budget: &Budget) -> Result<Co
     let registry = options.registry.iter().map(read).collect::<Result<Vec<_>>>()?;
     let mut documents = Documents::new(root, &registry, Draft::default(), budget)?;
     let start = documents.start()?;
-    let mut expander = Expander::new(documents, options, budget);
+    let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
     let formula = expander.formula_of(start);
     let (grammar, expander) = emit::emit(expander, formula)?;
     Ok(Converted { grammar, report: expander.findings })
+}
+
+/// What schemas that go into one grammar share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Where all of it is built.
+    pub(crate) builder: Builder,
+    numbers: FxHashMap<(NumberSet, bool), ExprId>,
+}
+
+impl Shared {
+    pub(crate) fn new(builder: Builder) -> Self {
+        Shared { builder, numbers: FxHashMap::default() }
+    }
+}
+
+/// The expression of a schema in a grammar that is being built. Its rules have names that others may have too. The options
+/// have no registry.
+pub(crate) fn convert_into(
+    shared: &mut Shared,
+    root: &Document,
+    options: &Options,
+    budget: &Budget,
+) -> Result<ExprId> {
+    let mut documents = Documents::new(root, &[], Draft::default(), budget)?;
+    let start = documents.start()?;
+    let builder = std::mem::replace(&mut shared.builder, Builder::new(budget.limits()));
+    let mut expander = Expander::new(documents, options, builder, budget);
+    expander.algebra.languages.numbers = std::mem::take(&mut shared.numbers);
+    let formula = expander.formula_of(start);
+    let (expr, expander) = emit::emit_into(expander, formula)?;
+    shared.builder = expander.algebra.languages.builder;
+    shared.numbers = expander.algebra.languages.numbers;
+    Ok(expr)
 }
 
 /// What would become of each keyword of a schema; a refusal is a finding and not an error.

@@ -9,6 +9,7 @@ use super::formats;
 use super::path::Path;
 use crate::error::{Error, Result};
 use crate::frontends::ebnf::TokenResolver;
+use crate::frontends::json_schema::Shared;
 use crate::frontends::json_schema::documents::{Document, Json, Object};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
@@ -71,7 +72,7 @@ impl Lowered {
 
 /// Builds the grammar of one structural tag.
 pub(super) struct Lowering<'a> {
-    pub(super) builder: Builder,
+    pub(super) shared: Shared,
     pub(super) budget: &'a Budget,
     pub(super) document: &'a Document,
     tokens: Option<&'a TokenResolver<'a>>,
@@ -90,7 +91,7 @@ impl<'a> Lowering<'a> {
         budget: &'a Budget,
     ) -> Self {
         Lowering {
-            builder: Builder::new(budget.limits()),
+            shared: Shared::new(Builder::new(budget.limits())),
             budget,
             document,
             tokens,
@@ -104,7 +105,13 @@ impl<'a> Lowering<'a> {
     /// Declares a rule under a name that is still free.
     pub(super) fn declare(&mut self, name: &str) -> RuleId {
         let name = self.names.fresh(name);
-        self.builder.declare(name)
+        self.shared.builder.declare(name)
+    }
+
+    /// Gives all rules from the one with number `first` on names that are still free.
+    pub(super) fn rename(&mut self, first: usize) {
+        let names = &mut self.names;
+        self.shared.builder.rename(first, |name| names.fresh(name));
     }
 
     /// A new rule for `body`.
@@ -115,29 +122,29 @@ impl<'a> Lowering<'a> {
     /// The same with options.
     pub(super) fn rule_with(&mut self, name: &str, body: ExprId, options: RuleOptions) -> RuleId {
         let rule = self.declare(name);
-        self.builder.define(rule, body, options);
+        self.shared.builder.define(rule, body, options);
         rule
     }
 
     /// Takes in the rules of a grammar, and gives the expression of its root.
     pub(super) fn take_in(&mut self, grammar: &Grammar) -> Result<ExprId> {
-        let root = copy_into(&mut self.builder, grammar, &mut self.names)?;
+        let root = copy_into(&mut self.shared.builder, grammar, &mut self.names)?;
         // A root that is a mere expression needs no rule.
-        match self.builder.rule_body(root) {
+        match self.shared.builder.rule_body(root) {
             Some(body)
                 if grammar.rules().len() == 1
-                    && *self.builder.rule_options(root) == RuleOptions::default() =>
+                    && *self.shared.builder.rule_options(root) == RuleOptions::default() =>
             {
                 Ok(body)
             }
-            _ => Ok(self.builder.rule(root)),
+            _ => Ok(self.shared.builder.rule(root)),
         }
     }
 
     /// Lowers the format that stands at `path`.
     pub(super) fn format(&mut self, json: &Json, path: &Path<'_>, context: Context<'_>) -> Result<Lowered> {
         self.budget.tick()?;
-        self.builder.check()?;
+        self.shared.builder.check()?;
         let context = Context { depth: context.depth + 1, ..context };
         if context.depth > MAX_NESTING {
             return Err(Error::limit("the nesting of formats", MAX_NESTING, "max_depth").at(path.place()));
@@ -164,8 +171,8 @@ impl<'a> Lowering<'a> {
     /// Text that holds none of `strings`, and in which none begins that ends within `before`.
     pub(super) fn free_text(&mut self, strings: &[Box<str>], before: &str) -> Result<ExprId> {
         if strings.is_empty() {
-            let any = self.builder.class(CharSet::any());
-            return Ok(self.builder.repeat(any, 0, None));
+            let any = self.shared.builder.class(CharSet::any());
+            return Ok(self.shared.builder.repeat(any, 0, None));
         }
         let free = FreeText::new(strings, self.budget)?;
         let spoiled = free.spoiled_by(before, self.budget)?;
@@ -174,7 +181,7 @@ impl<'a> Lowering<'a> {
             return Ok(known);
         }
         let dfa = Arc::new(free.dfa(&spoiled, self.budget)?);
-        let expr = self.builder.automaton(Automaton { source: source.as_str().into(), dfa });
+        let expr = self.shared.builder.automaton(Automaton { source: source.as_str().into(), dfa });
         self.texts.insert(source, expr);
         Ok(expr)
     }

@@ -57,8 +57,8 @@ pub fn parse(source: &str, tokens: Option<&TokenResolver<'_>>, budget: &Budget) 
     let mut lowering = Lowering::new(&document, tokens, budget);
     let root = lowering.declare("root");
     let body = lowering.format(format, &Path::root("format"), Context::outermost())?;
-    lowering.builder.define(root, body.expr, RuleOptions::default());
-    lowering.builder.finish(root)
+    lowering.shared.builder.define(root, body.expr, RuleOptions::default());
+    lowering.shared.builder.finish(root)
 }
 
 /// The format of a whole structural tag.

@@ -53,7 +53,17 @@ struct Pending {
 }
 
 /// The grammar of a formula, and the expander with its findings.
-pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
+pub(super) fn emit(mut expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
+    let rule = expander.algebra.languages.builder.declare("root");
+    let (body, mut expander) = emit_into(expander, root)?;
+    expander.algebra.languages.builder.define(rule, body, RuleOptions::default());
+    let limits = expander.algebra.languages.budget.limits();
+    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::new(limits));
+    Ok((builder.finish(rule)?, expander))
+}
+
+/// The expression of a formula, with the rules that it needs, in the builder of the expander.
+pub(super) fn emit_into(expander: Expander<'_>, root: FormulaId) -> Result<(ExprId, Expander<'_>)> {
     let layout = Layout::new(expander.options);
     let mut emitter = Emitter {
         expander,
@@ -65,7 +75,6 @@ pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, 
         raw: None,
     };
     emitter.exclude()?;
-    let rule = emitter.builder().declare("root");
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
     if emitter.expander.is_nothing(&set)? {
@@ -75,7 +84,6 @@ pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, 
         None => emitter.value(root, depth)?,
         Some(tags) => emitter.outermost(&set, tags).map_err(|error| emitter.place(error, root))?,
     };
-    emitter.builder().define(rule, body, RuleOptions::default());
     while let Some(Pending { rule, formula, depth, set, form }) = emitter.pending.pop() {
         let body = match form {
             Form::Json => emitter.containers(formula, depth, &set)?,
@@ -86,10 +94,7 @@ pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, 
         emitter.builder().define(rule, body, RuleOptions::default());
         emitter.builder().check()?;
     }
-    let mut expander = emitter.expander;
-    let limits = expander.algebra.languages.budget.limits();
-    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::new(limits));
-    Ok((builder.finish(rule)?, expander))
+    Ok((body, emitter.expander))
 }
 
 impl Emitter<'_> {
@@ -181,15 +186,25 @@ impl Emitter<'_> {
             }
         }
         if !set.numbers.is_empty() {
-            let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
-            let languages = &mut self.expander.algebra.languages;
-            let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
-            alternatives.push(expr);
+            alternatives.push(self.numbers(set)?);
         }
         if !set.texts.is_never() {
             alternatives.push(self.text(&set.texts)?);
         }
         Ok(self.builder().alt(alternatives))
+    }
+
+    /// The numbers of a set.
+    fn numbers(&mut self, set: &ValueSet) -> Result<ExprId> {
+        let key = (set.numbers.clone(), set.digits_only);
+        let languages = &mut self.expander.algebra.languages;
+        if let Some(&known) = languages.numbers.get(&key) {
+            return Ok(known);
+        }
+        let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
+        let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
+        languages.numbers.insert(key, expr);
+        Ok(expr)
     }
 
     /// A JSON string of a set of texts.

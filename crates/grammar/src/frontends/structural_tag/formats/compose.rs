@@ -20,7 +20,7 @@ pub(super) fn sequence(
         open = lowered.open;
         parts.push(lowered.expr);
     }
-    Ok(Lowered { expr: lowering.builder.seq(parts), open })
+    Ok(Lowered { expr: lowering.shared.builder.seq(parts), open })
 }
 
 /// Any one of them.
@@ -37,7 +37,7 @@ pub(super) fn or(
         open |= lowered.open;
         parts.push(lowered.expr);
     }
-    Ok(Lowered { expr: lowering.builder.alt(parts), open })
+    Ok(Lowered { expr: lowering.shared.builder.alt(parts), open })
 }
 
 /// The content or nothing.
@@ -92,14 +92,14 @@ fn repeated(
 ) -> Result<Lowered> {
     let last = lowering.child(fields, "content", context)?;
     if max == Some(0) {
-        return Ok(Lowered::closed(lowering.builder.empty()));
+        return Ok(Lowered::closed(lowering.shared.builder.empty()));
     }
     let inner = if context.before.is_empty() || max == Some(1) {
         last
     } else {
         lowering.child(fields, "content", context.inside())?
     };
-    let builder = &mut lowering.builder;
+    let builder = &mut lowering.shared.builder;
     if inner.expr == last.expr {
         return Ok(Lowered { expr: builder.repeat(last.expr, min, max), open: last.open });
     }

@@ -69,9 +69,14 @@ pub(super) fn free_text_with(
     };
     let dispatch = TagDispatch { tags, repeats, excludes };
     if spoils {
-        return text_dispatch_before(&mut lowering.builder, &dispatch, context.before, lowering.budget);
+        return text_dispatch_before(
+            &mut lowering.shared.builder,
+            &dispatch,
+            context.before,
+            lowering.budget,
+        );
     }
-    Ok(lowering.builder.tag_dispatch(dispatch))
+    Ok(lowering.shared.builder.tag_dispatch(dispatch))
 }
 
 /// Fails where a string that the text may not hold begins a tag, which could then never be written.

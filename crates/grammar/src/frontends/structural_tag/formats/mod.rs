@@ -137,14 +137,12 @@ pub(super) fn find(fields: &Fields<'_, '_>) -> Result<&'static Format> {
         });
     };
     let Some(name) = name.as_str() else { return Err(fields.wrong("type", "a string", name)) };
-    match FORMATS.iter().find(|format| format.name == name) {
-        Some(format) => format.check_fields(fields).map(|()| format),
-        None => {
-            let error = fields.path.key("type").invalid(format!("there is no format of type {name:?}"));
-            Err(match suggest::nearest(name, names()) {
-                Some(near) => error.with_help(format!("did you mean {near:?}?")),
-                None => error,
-            })
-        }
+    if let Some(format) = FORMATS.iter().find(|format| format.name == name) {
+        return format.check_fields(fields).map(|()| format);
     }
+    let error = fields.path.key("type").invalid(format!("there is no format of type {name:?}"));
+    Err(match suggest::nearest(name, names()) {
+        Some(near) => error.with_help(format!("did you mean {near:?}?")),
+        None => error,
+    })
 }

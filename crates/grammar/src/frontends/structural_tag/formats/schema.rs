@@ -60,9 +60,10 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
         return Ok(Lowered::closed(known));
     }
     let document = lowering.document.part(schema);
-    let converted = json_schema::convert(&document, options, lowering.budget)
-        .map_err(|error| fields.path.key("json_schema").within("the schema", &error))?;
-    let expr = lowering.take_in(&converted.grammar)?;
+    let rules = lowering.shared.builder.rule_count();
+    let converted = json_schema::convert_into(&mut lowering.shared, &document, options, lowering.budget);
+    let expr = converted.map_err(|error| fields.path.key("json_schema").within("the schema", &error))?;
+    lowering.rename(rules);
     lowering.parts.insert(key, expr);
     Ok(Lowered::closed(expr))
 }

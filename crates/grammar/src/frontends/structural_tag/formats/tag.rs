@@ -30,10 +30,10 @@ impl Tag {
     /// The whole tag.
     pub(super) fn expr(&self, lowering: &mut Lowering<'_>) -> ExprId {
         let begin = match &self.begin {
-            Begin::Text(text) => lowering.builder.bytes(text.as_bytes()),
-            Begin::Token(token) => lowering.builder.token(TokenSet::new(vec![*token], false)),
+            Begin::Text(text) => lowering.shared.builder.bytes(text.as_bytes()),
+            Begin::Token(token) => lowering.shared.builder.token(TokenSet::new(vec![*token], false)),
         };
-        lowering.builder.seq([begin, self.rest])
+        lowering.shared.builder.seq([begin, self.rest])
     }
 }
 
@@ -80,9 +80,9 @@ fn read(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, context: Context<'
     };
     let rest = match end(lowering, fields)? {
         End::Token(token) => {
-            let content = lowering.child(fields, "content", context.in_tag(&[], "", Some(token)))?;
-            let end = lowering.builder.token(TokenSet::new(vec![token], false));
-            lowering.builder.seq([content.expr, end])
+            let inside = lowering.child(fields, "content", context.in_tag(&[], "", Some(token)))?;
+            let end = lowering.shared.builder.token(TokenSet::new(vec![token], false));
+            lowering.shared.builder.seq([inside.expr, end])
         }
         End::Texts(ends) => up_to(lowering, fields, context, &ends)?,
     };
@@ -101,26 +101,26 @@ fn up_to(
     let strings: Vec<Box<str>> = ends.iter().filter(|end| !end.is_empty()).cloned().collect();
     let mut groups: Vec<(ExprId, Vec<ExprId>)> = Vec::new();
     for end in ends {
-        let content = lowering.child(fields, "content", context.in_tag(&strings, end, None))?;
-        if content.open && strings.is_empty() {
+        let inside = lowering.child(fields, "content", context.in_tag(&strings, end, None))?;
+        if inside.open && strings.is_empty() {
             return Err(fields
                 .path
                 .key("end")
                 .invalid("the content ends with free text, so that the tag needs an `end` that is not empty")
                 .with_help("give an `end`, or say in `excludes` what the text may not hold"));
         }
-        let end = lowering.builder.bytes(end.as_bytes());
-        match groups.iter_mut().find(|(known, _)| *known == content.expr) {
+        let end = lowering.shared.builder.bytes(end.as_bytes());
+        match groups.iter_mut().find(|(known, _)| *known == inside.expr) {
             Some((_, ends)) => ends.push(end),
-            None => groups.push((content.expr, vec![end])),
+            None => groups.push((inside.expr, vec![end])),
         }
     }
     let mut alternatives = Vec::with_capacity(groups.len());
-    for (content, ends) in groups {
-        let end = lowering.builder.alt(ends);
-        alternatives.push(lowering.builder.seq([content, end]));
+    for (inside, ends) in groups {
+        let end = lowering.shared.builder.alt(ends);
+        alternatives.push(lowering.shared.builder.seq([inside, end]));
     }
-    Ok(lowering.builder.alt(alternatives))
+    Ok(lowering.shared.builder.alt(alternatives))
 }
 
 fn end(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>) -> Result<End> {

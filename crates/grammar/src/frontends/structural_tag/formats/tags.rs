@@ -30,13 +30,13 @@ pub(super) fn triggered_tags(
     let mut rules = Vec::with_capacity(triggers.len());
     for (trigger, behind) in triggers.into_iter().zip(by_trigger) {
         let branches = behind.iter().map(|&(text, rest)| (&text[trigger.len()..], rest)).collect();
-        let body = tree(&mut lowering.builder, branches);
+        let body = tree(&mut lowering.shared.builder, branches);
         let rule = lowering.rule("tags", body);
         rules.push((trigger, rule));
     }
     let text = free_text_with(lowering, fields, context, rules, !stop_after_first, excludes)?;
     let expr = match first {
-        Some(first) => lowering.builder.seq([first, text]),
+        Some(first) => lowering.shared.builder.seq([first, text]),
         None => text,
     };
     Ok(Lowered { expr, open: open && !stop_after_first })
@@ -92,7 +92,7 @@ pub(super) fn tags_with_separator(
     let tags = read_tags(lowering, fields, context)?;
     let any = any_tag(lowering, &tags);
     let rule = lowering.rule("tags", any);
-    let builder = &mut lowering.builder;
+    let builder = &mut lowering.shared.builder;
     let (any, separator) = (builder.rule(rule), builder.bytes(separator));
     let mut expr = any;
     if !stop_after_first {
@@ -125,6 +125,6 @@ pub(super) fn any_tag(lowering: &mut Lowering<'_>, tags: &[Tag]) -> ExprId {
         Begin::Text(begin) => Some((&**begin, tag.rest)),
         Begin::Token(_) => None,
     });
-    alternatives.push(tree(&mut lowering.builder, branches.collect()));
-    lowering.builder.alt(alternatives)
+    alternatives.push(tree(&mut lowering.shared.builder, branches.collect()));
+    lowering.shared.builder.alt(alternatives)
 }

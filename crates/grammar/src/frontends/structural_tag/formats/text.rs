@@ -13,7 +13,7 @@ pub(super) fn const_string(
     _: Context<'_>,
 ) -> Result<Lowered> {
     let value = fields.text("value")?;
-    Ok(Lowered::closed(lowering.builder.bytes(value)))
+    Ok(Lowered::closed(lowering.shared.builder.bytes(value)))
 }
 
 /// Free text.
@@ -28,11 +28,11 @@ pub(super) fn any_text(
     let strings = joined(excludes, context.ends);
     let mut expr = lowering.free_text(&strings, context.before)?;
     if let Some(most) = max_chars {
-        expr = lowering.builder.at_most(expr, most);
+        expr = lowering.shared.builder.at_most(expr, most);
     }
     if max_tokens.is_some() {
         let rule = lowering.rule_with("text", expr, RuleOptions { max_tokens, ..RuleOptions::default() });
-        expr = lowering.builder.rule(rule);
+        expr = lowering.shared.builder.rule(rule);
     }
     Ok(Lowered { expr, open })
 }
@@ -41,7 +41,7 @@ pub(super) fn any_text(
 pub(super) fn regex(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, _: Context<'_>) -> Result<Lowered> {
     let pattern = fields.text("pattern")?;
     let syntax = regexes::Syntax::default();
-    let parsed = regexes::parse(pattern, &syntax, &mut lowering.builder, lowering.budget);
+    let parsed = regexes::parse(pattern, &syntax, &mut lowering.shared.builder, lowering.budget);
     parsed.map(Lowered::closed).map_err(|error| fields.path.key("pattern").within("the pattern", &error))
 }
 

@@ -39,12 +39,12 @@ pub(super) fn token_triggered_tags(
     }
     let mut rules = Vec::with_capacity(behind.len());
     for (token, rests) in behind {
-        let body = lowering.builder.alt(rests);
+        let body = lowering.shared.builder.alt(rests);
         rules.push((token, lowering.rule("tags", body)));
     }
     let free = free_tokens_with(lowering, fields, context, rules, !stop_after_first, excludes)?;
     let expr = match first {
-        Some(first) => lowering.builder.seq([first, free]),
+        Some(first) => lowering.shared.builder.seq([first, free]),
         None => free,
     };
     Ok(Lowered { expr, open })
@@ -88,5 +88,5 @@ fn free_tokens_with(
     if let Some((token, _)) = tags.iter().find(|(token, _)| excludes.contains(token)) {
         return Err(fields.path.invalid(format!("the token {token} both switches and is excluded")));
     }
-    Ok(lowering.builder.token_tag_dispatch(TokenTagDispatch { tags, repeats, excludes }))
+    Ok(lowering.shared.builder.token_tag_dispatch(TokenTagDispatch { tags, repeats, excludes }))
 }

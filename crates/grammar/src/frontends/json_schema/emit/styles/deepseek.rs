@@ -1,4 +1,4 @@
-//! DeepSeek's DSML: `<｜DSML｜parameter name="K" string="true">V</｜DSML｜parameter>`, where `string` tells whether the
+//! `DeepSeek`'s DSML: `<｜DSML｜parameter name="K" string="true">V</｜DSML｜parameter>`, where `string` tells whether the
 //! value is a string as it is or JSON. V4.1 puts a space before the names of its tags.
 
 use super::{Kind, Nesting, Tags};

@@ -1,4 +1,4 @@
-//! MiniMax: `<parameter name="K">V</parameter>`, and in M3, nested, with the key as the tag: each tag is preceded by the
+//! `MiniMax`: `<parameter name="K">V</parameter>`, and in M3, nested, with the key as the tag: each tag is preceded by the
 //! mark `]<]minimax[>[`, and the items of an array are tags named `item`.
 
 use super::{Nesting, Tags, no_kind};

@@ -1,4 +1,4 @@
-//! Qwen's coder models, and MiMo: `<parameter=K>V</parameter>`.
+//! Qwen's coder models, and `MiMo`: `<parameter=K>V</parameter>`.
 
 use super::{Nesting, Tags, no_kind};
 
