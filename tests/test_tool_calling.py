@@ -21,7 +21,7 @@ XGRAMMAR = {
     "exaone",
 }  # fmt: skip
 OURS = {
-    "llama_4", "mistral", "mistral_json", "magistral", "granite", "granite_4", "phi_4_mini", "hermes", "nemotron",
+    "gemma_4", "llama_4", "mistral", "mistral_json", "magistral", "granite", "granite_4", "phi_4_mini", "hermes", "nemotron",
     "nemotron_3",
 }  # fmt: skip
 

@@ -64,8 +64,9 @@ JSONSchemaStyle: TypeAlias = Literal[
     "glm_xml",
     "cohere_xml",
     "kimi_k3_xml",
+    "gemma",
 ]
-"""How the value of a schema is written."""
+"""How the value of a schema is written; ``gemma`` is ours."""
 
 Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 

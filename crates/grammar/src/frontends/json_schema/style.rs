@@ -22,6 +22,8 @@ pub enum Style {
     CohereXml,
     /// `<|open|>argument key="K" type="string"<|sep|>V<|close|>argument<|sep|>`
     KimiK3Xml,
+    /// `{K:<|"|>V<|"|>,K:V}`, at all levels; XGrammar does not have it
+    Gemma,
 }
 
 /// All styles by name.
@@ -35,6 +37,7 @@ const STYLES: &[(&str, Style)] = &[
     ("glm_xml", Style::GlmXml),
     ("cohere_xml", Style::CohereXml),
     ("kimi_k3_xml", Style::KimiK3Xml),
+    ("gemma", Style::Gemma),
 ];
 
 impl Style {

@@ -10,6 +10,7 @@ pub(super) const TAGS: Tags = Tags {
     after_kind: "\">",
     close: "</cofl:value",
     closes_with_key: false,
+    quote: "",
     escapes: &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;")],
     space_after_key: false,
     space_around: true,

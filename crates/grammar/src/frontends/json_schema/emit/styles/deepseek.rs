@@ -10,6 +10,7 @@ pub(super) const TAGS: Tags = Tags {
     after_kind: "\">",
     close: "</｜DSML｜parameter",
     closes_with_key: false,
+    quote: "",
     escapes: &[],
     space_after_key: false,
     space_around: true,

@@ -9,6 +9,7 @@ pub(super) const TAGS: Tags = Tags {
     after_kind: "<arg_value>",
     close: "</arg_value",
     closes_with_key: false,
+    quote: "",
     escapes: &[],
     space_after_key: true,
     space_around: true,

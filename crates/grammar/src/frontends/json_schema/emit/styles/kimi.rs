@@ -9,6 +9,7 @@ pub(super) const TAGS: Tags = Tags {
     after_kind: "\"<|sep|>",
     close: "<|close|>argument<|sep|",
     closes_with_key: false,
+    quote: "",
     escapes: &[('&', "&amp;"), ('"', "&quot;")],
     space_after_key: false,
     space_around: true,

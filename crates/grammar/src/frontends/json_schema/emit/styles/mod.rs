@@ -9,13 +9,14 @@
 //! - A value that may be a string or something else may be written in both ways.
 //! - Names are written as they are, but for the styles that escape them. Keys that the schema does not list are
 //!   identifiers, `[a-zA-Z_][a-zA-Z0-9_]*`; that no two of them are equal is not enforced.
-//! - An object that can have no members is nothing at all, without white space.
+//! - An object that can have no members is nothing at all, without white space; in braces it is empty braces.
 //!
 //! As tags need no separator and a list of members does ([`crate::ir::members`]), the last character of the closing tag
 //! is taken for it.
 
 mod cohere;
 mod deepseek;
+mod gemma;
 mod glm;
 mod kimi;
 mod minimax;
@@ -64,6 +65,8 @@ pub(super) enum Nesting {
         /// What closes an item.
         item_close: &'static str,
     },
+    /// In braces and brackets, with commas between members; the outermost object too.
+    Brackets,
 }
 
 /// What the tags of a style look like: `before_key K after_key kind after_kind V close`.
@@ -78,6 +81,8 @@ pub(super) struct Tags {
     close: &'static str,
     /// Whether the key and a bracket come after `close`.
     closes_with_key: bool,
+    /// What stands around the text of a string.
+    quote: &'static str,
     /// Characters of a key that are written otherwise.
     escapes: &'static [(char, &'static str)],
     /// Whether white space may stand between key and value tags: for styles in which a key is a tag of its own.
@@ -105,6 +110,7 @@ pub(super) fn tags(style: Style) -> Option<&'static Tags> {
         Style::GlmXml => Some(&glm::TAGS),
         Style::CohereXml => Some(&cohere::TAGS),
         Style::KimiK3Xml => Some(&kimi::TAGS),
+        Style::Gemma => Some(&gemma::TAGS),
     }
 }
 
@@ -177,6 +183,9 @@ impl Emitter<'_> {
 
     /// The members of an object, one after the other.
     fn object_as_tags(&mut self, shape: &ObjectShape, tags: &'static Tags) -> Result<ExprId> {
+        if tags.nesting == Nesting::Brackets {
+            return self.object_in_braces(shape, tags);
+        }
         let space = self.space();
         let builder = self.builder();
         let bracket = builder.bytes(">");
@@ -286,8 +295,8 @@ impl Emitter<'_> {
         }
         let nests = tags.nesting != Nesting::Json;
         let expr = match kind {
-            Kind::Text if set.texts.is_any() => return self.raw_text(&set.texts, tags).map(Some),
-            Kind::Text => self.raw_text(&set.texts, tags)?,
+            Kind::Text if set.texts.is_any() => return self.quoted_text(&set.texts, tags).map(Some),
+            Kind::Text => self.quoted_text(&set.texts, tags)?,
             Kind::Array | Kind::Object if nests => {
                 return self.nested(only, value, Form::Tags(tags)).map(Some);
             }
@@ -308,6 +317,14 @@ impl Emitter<'_> {
         let rule = self.builder().declare(name);
         self.wait_for(rule, value, Layout::start(), only, form);
         Ok(self.builder().rule(rule))
+    }
+
+    /// Texts as they are, with what stands around them.
+    fn quoted_text(&mut self, texts: &TextSet, tags: &Tags) -> Result<ExprId> {
+        let text = self.raw_text(texts, tags)?;
+        let builder = self.builder();
+        let quote = builder.bytes(tags.quote);
+        Ok(builder.seq([quote, text, quote]))
     }
 
     /// Texts as they are, up to what ends them.
@@ -341,13 +358,13 @@ impl Emitter<'_> {
     }
 
     /// The items of an array, each a tag.
-    pub(super) fn array_as_tags(&mut self, shape: &ArrayShape, tags: &'static Tags) -> Result<ExprId> {
-        let Nesting::Tags { item, item_close } = tags.nesting else {
-            return Err(Error::unsupported("the style has no arrays of tags"));
-        };
+    fn array_as_tags(&mut self, shape: &ArrayShape, tags: &'static Tags) -> Result<ExprId> {
         if shape.unique || shape.repeats || !shape.contains.is_empty() {
             return Err(Error::unsupported("uniqueItems and contains, where the items are tags"));
         }
+        let Nesting::Tags { item, item_close } = tags.nesting else {
+            return self.array_in_brackets(shape, tags);
+        };
         let space = self.space();
         let mut prefix = Vec::with_capacity(shape.prefix.len());
         for &formula in &shape.prefix {

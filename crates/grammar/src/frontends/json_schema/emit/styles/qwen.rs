@@ -9,6 +9,7 @@ pub(super) const TAGS: Tags = Tags {
     after_kind: "",
     close: "</parameter",
     closes_with_key: false,
+    quote: "",
     escapes: &[],
     space_after_key: false,
     space_around: true,
