@@ -162,11 +162,12 @@ impl Case {
         }
         match (&self.ebnf, &self.gbnf, &self.regex) {
             (Some(text), None, None) => ebnf::parse(text, root, &limits, &budget),
-            (None, Some(text), None) => {
-                ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget)
-            }
+            (None, Some(text), None) => ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget),
             (None, None, Some(pattern)) => regex::to_grammar(pattern, &self.syntax()?, &limits, &budget),
-            _ => panic!("{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema` and `structural_tag` is needed", self.name),
+            _ => panic!(
+                "{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema` and `structural_tag` is needed",
+                self.name
+            ),
         }
     }
 
