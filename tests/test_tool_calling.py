@@ -21,8 +21,8 @@ XGRAMMAR = {
     "exaone",
 }  # fmt: skip
 OURS = {
-    "gemma_4", "llama_4", "mistral", "mistral_json", "magistral", "granite", "granite_4", "phi_4_mini", "hermes", "nemotron",
-    "nemotron_3",
+    "gemma_4", "llama_4", "mistral", "mistral_json", "magistral", "granite", "granite_4", "phi_4_mini", "hermes",
+    "nemotron", "nemotron_3",
 }  # fmt: skip
 
 

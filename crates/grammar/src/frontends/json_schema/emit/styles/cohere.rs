@@ -14,6 +14,7 @@ pub(super) const TAGS: Tags = Tags {
     escapes: &[('&', "&amp;"), ('<', "&lt;"), ('>', "&gt;"), ('"', "&quot;")],
     space_after_key: false,
     space_around: true,
+    space_around_text: true,
     text_end: "</cofl:value>",
     nesting: Nesting::Tags { item: "<cofl:value type=\"", item_close: "</cofl:value>" },
 };

@@ -14,6 +14,7 @@ pub(super) const TAGS: Tags = Tags {
     escapes: &[],
     space_after_key: false,
     space_around: true,
+    space_around_text: false,
     text_end: "</｜DSML｜parameter>",
     nesting: Nesting::Json,
 };

@@ -19,6 +19,7 @@ pub(super) const TAGS: Tags = Tags {
     escapes: &[],
     space_after_key: false,
     space_around: false,
+    space_around_text: false,
     text_end: "<|\"|>",
     nesting: Nesting::Brackets,
 };

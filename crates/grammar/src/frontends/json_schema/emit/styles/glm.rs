@@ -13,6 +13,7 @@ pub(super) const TAGS: Tags = Tags {
     escapes: &[],
     space_after_key: true,
     space_around: true,
+    space_around_text: true,
     text_end: "</arg_value>",
     nesting: Nesting::Json,
 };

@@ -13,6 +13,7 @@ pub(super) const TAGS: Tags = Tags {
     escapes: &[('&', "&amp;"), ('"', "&quot;")],
     space_after_key: false,
     space_around: true,
+    space_around_text: true,
     text_end: "<|close|>argument<|sep|>",
     nesting: Nesting::Json,
 };

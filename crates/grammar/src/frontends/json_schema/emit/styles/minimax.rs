@@ -14,6 +14,7 @@ pub(super) const TAGS: Tags = Tags {
     escapes: &[],
     space_after_key: false,
     space_around: true,
+    space_around_text: true,
     text_end: "</parameter>",
     nesting: Nesting::Json,
 };
@@ -29,6 +30,7 @@ pub(super) const M3_TAGS: Tags = Tags {
     escapes: &[],
     space_after_key: false,
     space_around: false,
+    space_around_text: false,
     text_end: "]<]minimax[>[",
     nesting: Nesting::Tags { item: "]<]minimax[>[<item>", item_close: "]<]minimax[>[</item>" },
 };

@@ -5,7 +5,7 @@
 //! looks like is data ([`Tags`]), a file for each family, and what it allows is the same algebra of sets as for JSON.
 //!
 //! - The text of a string does not hold the tag that closes it, nor what overlaps with that. Conditions of the schema
-//!   (`pattern`, `maxLength`, `enum`) hold of the text without the white space around it.
+//!   (`pattern`, `maxLength`, `enum`) hold of the text without the white space around it, where the style allows any.
 //! - A value that may be a string or something else may be written in both ways.
 //! - Names are written as they are, but for the styles that escape them. Keys that the schema does not list are
 //!   identifiers, `[a-zA-Z_][a-zA-Z0-9_]*`; that no two of them are equal is not enforced.
@@ -89,6 +89,8 @@ pub(super) struct Tags {
     space_after_key: bool,
     /// Whether white space may stand around a value.
     space_around: bool,
+    /// Whether it may stand around a string, whose conditions then hold of the text without it.
+    space_around_text: bool,
     /// What the text of a string may not hold.
     text_end: &'static str,
     nesting: Nesting,
@@ -303,7 +305,8 @@ impl Emitter<'_> {
             Kind::Array | Kind::Object => self.nested(only, value, Form::Json)?,
             Kind::Null | Kind::Boolean | Kind::Number => self.scalars(&only)?,
         };
-        if !tags.space_around {
+        let padded = if kind == Kind::Text { tags.space_around_text } else { tags.space_around };
+        if !padded {
             return Ok(Some(expr));
         }
         let space = self.space();
