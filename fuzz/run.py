@@ -1,4 +1,4 @@
-"""Random grammars, regexes, schemas, tokens and buffers, for a given time.
+"""Random grammars, regexes, schemas, structural tags, tokens and buffers, for a given time.
 
 Each round takes a seed, so that what it finds can be run again: ``python fuzz/run.py --seed 1234 --rounds 1``.
 What must hold:
@@ -68,6 +68,41 @@ SCHEMA_SEEDS = [
     '{"properties": {"a": true, "é": false}, "dependentRequired": {"a": ["c"]}, "propertyNames": {"maxLength": 2}}',
     '{"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": {"type": "number"}, "minProperties": 1}',
     '{"$schema": "http://json-schema.org/draft-04/schema#", "items": [{"exclusiveMinimum": true, "minimum": 1}]}',
+]
+TAG_SEEDS = [
+    '{"format": {"type": "tag", "begin": "<a>", "content": {"type": "any_text"}, "end": ["</a>", "ab", "ba"]}}',
+    (
+        '{"format": {"type": "triggered_tags", "triggers": ["<a", "ab"], "excludes": ["x"], "tags": [{"begin": "<a>", '
+        '"content": {"type": "any_text", "max_chars": 4}, "end": "</a>"}, '
+        '{"begin": "abc", "content": {"value": "1"}, "end": ""}]}}'
+    ),
+    (
+        '{"format": {"elements": [{"type": "optional", "content": {"type": "regex", "pattern": "a+"}}, '
+        '{"type": "repeat", "min": 1, "max": 3, "content": {"type": "token", "token": "ab"}}, '
+        '{"type": "any_tokens", "exclude_tokens": [3]}]}}'
+    ),
+    (
+        '{"format": {"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"type": "string"}, '
+        '"b": {"type": ["integer", "null"]}, "c": {"enum": ["x", "</parameter>"]}}, "required": ["b"]}}}'
+    ),
+    (
+        '{"format": {"type": "json_schema", "style": "cohere_xml", "any_order": true, "json_schema": {"type": "object", '
+        '"properties": {"a": {"items": {"$ref": "#"}}}, "additionalProperties": {"type": "string", "maxLength": 2}}}}'
+    ),
+    (
+        '{"format": {"type": "json_schema", "style": "minimax_m3_xml", "excludes": ["ab"], "json_schema": {"properties": '
+        '{"a": {"type": "string"}, "o": {"properties": {"x": {"type": "array", "items": {"type": "boolean"}}}}}}}}'
+    ),
+    '{"format": {"type": "json_schema", "style": "gemma", "json_schema": {"type": "object", "minProperties": 1}}}',
+    (
+        '{"format": {"type": "dispatch", "rules": [["ab", {"type": "tags_with_separator", "separator": ",", "tags": ['
+        '{"begin": "<", "content": {"type": "any_text"}, "end": ">"}]}], '
+        '["ba", {"type": "grammar", "grammar": "root ::= [a-z]"}]]}}'
+    ),
+    (
+        '{"format": {"type": "token_dispatch", "loop": false, "rules": [["<a>", {"value": "x"}], [5, {"type": "star", '
+        '"content": {"type": "exclude_token", "exclude_tokens": ["ab"]}}]]}}'
+    ),
 ]
 FRAGMENTS = [
     *'()[]{}|*+?.^$\\"-,:=~&<>#!',
@@ -163,6 +198,7 @@ def check_text(random: random.Random, kind: str) -> bool:
         "ebnf": compiler.compile_grammar,
         "regex": compiler.compile_regex,
         "schema": compile_schema(compiler, random),
+        "tag": compiler.compile_structural_tag,
     }
     try:
         compiled = ways[kind](text)
@@ -202,7 +238,7 @@ def check_buffer(random: random.Random) -> bool:
     return True
 
 
-SEEDS = {"ebnf": EBNF_SEEDS, "regex": REGEX_SEEDS, "schema": SCHEMA_SEEDS}
+SEEDS = {"ebnf": EBNF_SEEDS, "regex": REGEX_SEEDS, "schema": SCHEMA_SEEDS, "tag": TAG_SEEDS}
 INFO = tokenstile.TokenizerInfo(TOKENS)
 MATCHER = tokenstile.GrammarMatcher(tokenstile.GrammarCompiler(INFO).compile_grammar(EBNF_SEEDS[0]))
 
@@ -210,7 +246,7 @@ MATCHER = tokenstile.GrammarMatcher(tokenstile.GrammarCompiler(INFO).compile_gra
 def run_round(seed: int) -> tuple[str, bool]:
     """Run one round; return what it was, and whether the input was taken."""
     source = random.Random(seed)
-    kind = source.choice(["ebnf", "ebnf", "regex", "regex", "schema", "schema", "buffer"])
+    kind = source.choice(["ebnf", "ebnf", "regex", "regex", "schema", "schema", "tag", "tag", "buffer"])
     return kind, check_buffer(source) if kind == "buffer" else check_text(source, kind)
 
 

@@ -11,15 +11,7 @@ import pytest
 import tokenstile as xgr
 
 # What XGrammar exports and this release does not: what is not there is not faked.
-ABSENT = {
-    "StructuralTag",
-    "StructuralTagItem",
-    "get_builtin_structural_tag",
-    "get_model_structural_tag",
-    "normalize_tool_choice",
-    "register_model_structural_tag",
-    "structural_tag",
-}
+ABSENT: set[str] = set()
 PRESENT = {
     "BatchGrammarMatcher",
     "CompiledGrammar",
@@ -30,6 +22,8 @@ PRESENT = {
     "GrammarMatcher",
     "InvalidJSONError",
     "InvalidStructuralTagError",
+    "StructuralTag",
+    "StructuralTagItem",
     "TokenizerInfo",
     "VocabType",
     "allocate_token_bitmask",
@@ -37,12 +31,17 @@ PRESENT = {
     "bitmask_dtype",
     "exception",
     "get_bitmask_shape",
+    "get_builtin_structural_tag",
     "get_max_recursion_depth",
+    "get_model_structural_tag",
     "get_serialization_version",
     "hf",
     "max_recursion_depth",
+    "normalize_tool_choice",
+    "register_model_structural_tag",
     "reset_token_bitmask",
     "set_max_recursion_depth",
+    "structural_tag",
     "testing",
 }
 
@@ -52,6 +51,8 @@ SIGNATURES = {
     xgr.Grammar.from_regex: "regex_string, *, print_converted_ebnf=False",
     xgr.Grammar.from_lark: "lark_string, *, tokenizer_info=None, named_grammars=None",
     xgr.GrammarCompiler.compile_lark: "self, lark_string, *, named_grammars=None",
+    xgr.Grammar.from_structural_tag: "*args, tokenizer_info=None, **kwargs",
+    xgr.GrammarCompiler.compile_structural_tag: "self, *args, **kwargs",
     xgr.Grammar.builtin_json_grammar: "",
     xgr.Grammar.concat: "*grammars",
     xgr.Grammar.union: "*grammars",

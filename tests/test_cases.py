@@ -25,6 +25,8 @@ def compile_case(case):
         return compiler.compile_regex(case["regex"])
     if "lark" in case:
         return compiler.compile_lark(case["lark"], named_grammars=case.get("named"))
+    if "structural_tag" in case:
+        return compiler.compile_structural_tag(case["structural_tag"])
     if "schema" in case:
         options = {"strict_mode": False, **case.get("options", {})}
         if "separators" in options:
@@ -63,6 +65,7 @@ def test_case(case):
         assert caught.value.line == case.get("line", caught.value.line)
         assert caught.value.column == case.get("column", caught.value.column)
         assert caught.value.pointer == case.get("pointer", caught.value.pointer)
+        assert caught.value.path == case.get("path", caught.value.path)
         return
     compiled = compile_case(case)
     again = xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), compiled.tokenizer_info)

@@ -14,7 +14,8 @@ The names are XGrammar's: ``import tokenstile as xgr`` runs code that was writte
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tokenstile import bitmask as _bitmask
 from tokenstile import exception, exceptions, testing
@@ -61,6 +62,16 @@ from tokenstile.matcher import BatchGrammarMatcher, GrammarMatcher
 from tokenstile.schema_report import Finding, Outcome, SchemaWarning
 from tokenstile.tokenizer_info import TokenizerInfo, VocabType
 
+if TYPE_CHECKING:
+    from tokenstile import structural_tag
+    from tokenstile.structural_tag import StructuralTag, StructuralTagItem
+    from tokenstile.tool_calling import (
+        get_builtin_structural_tag,
+        get_model_structural_tag,
+        normalize_tool_choice,
+        register_model_structural_tag,
+    )
+
 __all__ = [
     "BatchGrammarMatcher",
     "BitmaskError",
@@ -87,6 +98,8 @@ __all__ = [
     "Outcome",
     "RegexError",
     "SchemaWarning",
+    "StructuralTag",
+    "StructuralTagItem",
     "TokenizerError",
     "TokenizerInfo",
     "TokenstileError",
@@ -100,16 +113,33 @@ __all__ = [
     "exception",
     "exceptions",
     "get_bitmask_shape",
+    "get_builtin_structural_tag",
     "get_cache_limit_bytes",
     "get_max_recursion_depth",
+    "get_model_structural_tag",
     "get_serialization_version",
     "hf",
     "max_recursion_depth",
+    "normalize_tool_choice",
+    "register_model_structural_tag",
     "reset_token_bitmask",
     "set_cache_limit_bytes",
     "set_max_recursion_depth",
+    "structural_tag",
     "testing",
 ]
+
+
+# What needs Pydantic, by the module that it is in: imported when somebody asks for it.
+_LAZY = {
+    "StructuralTag": "tokenstile.structural_tag",
+    "StructuralTagItem": "tokenstile.structural_tag",
+    "get_builtin_structural_tag": "tokenstile.tool_calling",
+    "get_model_structural_tag": "tokenstile.tool_calling",
+    "normalize_tool_choice": "tokenstile.tool_calling",
+    "register_model_structural_tag": "tokenstile.tool_calling",
+}
+_LAZY_MODULES = {"builtin_structural_tag", "openai_tool_call_schema", "structural_tag", "tool_calling"}
 
 
 def __getattr__(name: str) -> object:
@@ -117,5 +147,9 @@ def __getattr__(name: str) -> object:
         return _bitmask.bitmask_dtype
     if name == "hf":
         # It imports transformers, which takes seconds.
-        return importlib.import_module("tokenstile.contrib.hf")
+        return import_module("tokenstile.contrib.hf")
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    if name in _LAZY_MODULES:
+        return import_module(f"tokenstile.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

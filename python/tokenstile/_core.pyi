@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Final, Literal, final
+from typing import Any, Final, Literal, final, overload
 
 from typing_extensions import disjoint_base
 
 from tokenstile.json_schema import Schema
 from tokenstile.limits import Limits
 from tokenstile.schema_report import Finding
+from tokenstile.structural_tag_text import StructuralTagLike, TagItemLike
 from tokenstile.tokenizer_info import TokenizerInfo as PythonTokenizerInfo
 
 __all__ = [
@@ -71,6 +72,23 @@ class Grammar:
         formats: Literal["assert", "annotate"] = "assert",
         on_unsupported: Literal["error", "warn"] = "error",
         registry: Mapping[str, Schema] | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar: ...
+    @overload
+    @staticmethod
+    def from_structural_tag(
+        structural_tag: StructuralTagLike,
+        *,
+        tokenizer_info: PythonTokenizerInfo | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar: ...
+    @overload
+    @staticmethod
+    def from_structural_tag(
+        tags: Sequence[TagItemLike],
+        triggers: Sequence[str],
+        *,
+        tokenizer_info: PythonTokenizerInfo | None = None,
         limits: Limits | None = None,
     ) -> Grammar: ...
     @staticmethod
@@ -160,6 +178,23 @@ class GrammarCompiler:
         formats: Literal["assert", "annotate"] = "assert",
         on_unsupported: Literal["error", "warn"] = "error",
         registry: Mapping[str, Schema] | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> CompiledGrammar: ...
+    @overload
+    def compile_structural_tag(
+        self,
+        structural_tag: StructuralTagLike,
+        *,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
+    ) -> CompiledGrammar: ...
+    @overload
+    def compile_structural_tag(
+        self,
+        tags: Sequence[TagItemLike],
+        triggers: Sequence[str],
+        *,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar: ...

@@ -50,6 +50,8 @@ class GrammarError(TokenstileError, ValueError, RuntimeError):
     """The column in code points, from 1."""
     pointer: str | None
     """The JSON Pointer of the place, for grammars that are JSON documents."""
+    path: str | None
+    """The path of the place in a structural tag, such as ``format.tags[2].content``."""
     help: str | None
     """What to do about it."""
 
@@ -61,6 +63,7 @@ class GrammarError(TokenstileError, ValueError, RuntimeError):
         line: int | None = None,
         column: int | None = None,
         pointer: str | None = None,
+        path: str | None = None,
         help: str | None = None,  # noqa: A002 - the attribute's name
     ) -> None:
         super().__init__(report)
@@ -68,6 +71,7 @@ class GrammarError(TokenstileError, ValueError, RuntimeError):
         self.line = line
         self.column = column
         self.pointer = pointer
+        self.path = path
         self.help = help
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -91,7 +95,7 @@ class JSONSchemaError(GrammarError):
 
 
 class InvalidStructuralTagError(GrammarError):
-    """A structural tag that is wrong."""
+    """A structural tag that is wrong; ``path`` says where."""
 
 
 class UnsupportedFeatureError(GrammarError):

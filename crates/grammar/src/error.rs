@@ -40,6 +40,8 @@ pub enum Place {
     },
     /// A JSON Pointer into a document.
     Pointer(String),
+    /// A path into a structural tag, such as `format.tags[2].content`.
+    Path(String),
 }
 
 impl Place {
@@ -148,6 +150,7 @@ impl fmt::Display for Error {
         match &self.place {
             Place::Nowhere => write!(out, "{}", self.message)?,
             Place::Pointer(pointer) => write!(out, "at {pointer:?}: {}", self.message)?,
+            Place::Path(path) => write!(out, "at {path}: {}", self.message)?,
             Place::Text { line, column, excerpt, caret } => {
                 writeln!(out, "line {line}, column {column}: {}", self.message)?;
                 write!(out, "  {excerpt}\n  {:caret$}^", "")?;

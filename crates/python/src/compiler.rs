@@ -9,11 +9,11 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use tokenstile_engine::compiler::{CompileCache, Weigh};
 use tokenstile_engine::limits::set_process_cache_bytes;
 use tokenstile_engine::{CompiledGrammar as Compiled, vocab::Vocab};
-use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex};
+use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{Budget, CancelFlag, Grammar as Ir, Result};
 
 use crate::compiled::{CompiledGrammar, vocab_of};
@@ -22,6 +22,7 @@ use crate::grammar::Grammar;
 use crate::json_schema::{self, Arguments, Report};
 use crate::lark::{self, NamedGrammar};
 use crate::limits::{CancelToken, CompileLimits};
+use crate::structural_tag;
 
 /// What all compilers without a limit of their own may hold together, at first.
 const DEFAULT_PROCESS_LIMIT: usize = 2 << 30;
@@ -67,6 +68,7 @@ enum Work {
         text: Arc<str>,
         options: Arc<front_end::Options>,
     },
+    StructuralTag(Arc<str>),
     BuiltinJson,
     /// A parsed grammar, by its printed form.
     Grammar(Arc<str>),
@@ -79,6 +81,7 @@ impl Work {
             Work::Regex(_) => Source::Regex,
             Work::Lark { .. } => Source::Lark,
             Work::JsonSchema { .. } => Source::JsonSchema,
+            Work::StructuralTag(_) => Source::StructuralTag,
             Work::BuiltinJson | Work::Grammar(_) => Source::Grammar,
         }
     }
@@ -253,6 +256,26 @@ impl GrammarCompiler {
         Ok(compiled)
     }
 
+    /// Compile what a structural tag describes.
+    ///
+    /// The arguments are those of ``Grammar.from_structural_tag``: one ``structural_tag``, or ``tags`` and ``triggers``.
+    /// Tokens that the tag names by their text are found in the tokenizer of this compiler.
+    #[pyo3(
+        signature = (*args, timeout = None, cancel = None, **kwargs),
+        text_signature = "($self, *args, timeout=None, cancel=None, **kwargs)"
+    )]
+    fn compile_structural_tag(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        timeout: Option<f64>,
+        cancel: Option<Bound<'_, CancelToken>>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<CompiledGrammar> {
+        let text = structural_tag::text_of(py, args, kwargs)?;
+        self.compile(py, Work::StructuralTag(text.into()), None, Patience { timeout, cancel })
+    }
+
     /// Compile standard JSON whose root is an object or an array.
     #[pyo3(signature = (*, timeout = None, cancel = None))]
     fn compile_builtin_json_grammar(
@@ -382,6 +405,10 @@ impl GrammarCompiler {
                 regex::to_grammar(pattern, &regex::Syntax::default(), budget.limits(), budget)
             }
             (Work::Lark { text, named }, _) => lark::parse(text, named, Some(&self.vocab), budget),
+            (Work::StructuralTag(text), _) => {
+                let token_id = |text: &str| self.find_token(text);
+                tags::parse(text, Some(&token_id), budget)
+            }
             (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),
         };
@@ -392,7 +419,7 @@ impl GrammarCompiler {
 impl GrammarCompiler {
     /// The first token of that text.
     fn find_token(&self, text: &str) -> Option<u32> {
-        self.vocab.table().iter().find(|(_, bytes)| *bytes == text.as_bytes()).map(|(id, _)| id.0)
+        structural_tag::find_token(&self.vocab, text)
     }
 }
 

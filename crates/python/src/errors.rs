@@ -14,6 +14,7 @@ pub(crate) enum Source {
     Regex,
     Lark,
     JsonSchema,
+    StructuralTag,
     /// Something already parsed.
     Grammar,
     /// A serialized object.
@@ -31,6 +32,8 @@ pub(crate) fn grammar(py: Python<'_>, error: &Error, source: Source) -> PyErr {
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Regex) => "RegexError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Lark) => "LarkError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::JsonSchema) => "JSONSchemaError",
+        (ErrorKind::Syntax, Source::StructuralTag) => "InvalidJSONError",
+        (ErrorKind::Invalid, Source::StructuralTag) => "InvalidStructuralTagError",
         (ErrorKind::Syntax | ErrorKind::Invalid, Source::Grammar) => "GrammarError",
     };
     let details = || -> PyResult<PyErr> {
@@ -40,6 +43,7 @@ pub(crate) fn grammar(py: Python<'_>, error: &Error, source: Source) -> PyErr {
         match error.place() {
             Place::Nowhere => {}
             Place::Pointer(pointer) => keywords.set_item("pointer", pointer)?,
+            Place::Path(path) => keywords.set_item("path", path)?,
             Place::Text { line, column, .. } => {
                 keywords.set_item("line", line)?;
                 keywords.set_item("column", column)?;

@@ -4,8 +4,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
-use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex};
+use pyo3::types::{PyDict, PyList, PyTuple};
+use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{Grammar as Ir, ir, passes};
 
 use crate::compiled::vocab_of;
@@ -14,6 +14,7 @@ use crate::json_schema::{self, Arguments, Report};
 use crate::lark;
 use crate::limits::{CompileLimits, budget};
 use crate::serialize;
+use crate::structural_tag;
 
 /// A grammar, parsed and checked, that knows no vocabulary yet.
 ///
@@ -164,6 +165,41 @@ impl Grammar {
         let converted = converted.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
         json_schema::warn_of_widening(py, &converted.report)?;
         Grammar::with_report(converted.grammar, converted.report.into()).print_if(py, print_converted_ebnf)
+    }
+
+    /// What a structural tag describes.
+    ///
+    /// Called with one argument, ``structural_tag``: a ``StructuralTag``, a dict or a JSON text. Called with two, ``tags``
+    /// and ``triggers``, it takes the older form: a list of ``StructuralTagItem`` and a list of strings.
+    ///
+    /// Tokens that the tag names by their text are found in ``tokenizer_info``; XGrammar does so in
+    /// ``GrammarCompiler.compile_structural_tag`` alone.
+    ///
+    /// Raises ``InvalidJSONError`` for what is not JSON, ``InvalidStructuralTagError`` with the ``path`` of the place for
+    /// what is no structural tag, and ``TypeError`` for arguments of other kinds.
+    #[staticmethod]
+    #[pyo3(
+        signature = (*args, tokenizer_info = None, limits = None, **kwargs),
+        text_signature = "(*args, tokenizer_info=None, limits=None, **kwargs)"
+    )]
+    fn from_structural_tag(
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        tokenizer_info: Option<&Bound<'_, PyAny>>,
+        limits: Option<&Bound<'_, PyAny>>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let text = structural_tag::text_of(py, args, kwargs)?;
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        let vocab = tokenizer_info.map(vocab_of).transpose()?;
+        let parsed = py.detach(|| match &vocab {
+            None => tags::parse(&text, None, &budget(limits)),
+            Some(vocab) => {
+                let find = |text: &str| structural_tag::find_token(vocab, text);
+                tags::parse(&text, Some(&find), &budget(limits))
+            }
+        });
+        parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::StructuralTag))
     }
 
     /// Standard JSON whose root is an object or an array.

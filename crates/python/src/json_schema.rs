@@ -65,6 +65,7 @@ impl Arguments<'_, '_> {
                 other => return Err(choice(py, "on_unsupported", "\"error\" or \"warn\"", other)),
             },
             registry: self.registry.map_or_else(|| Ok(Vec::new()), registry)?,
+            ..Options::default()
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
 //! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`] and [`batch`], one file for
-//! each class; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
+//! each class; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
 mod batch;
 mod buffer;
@@ -16,6 +16,7 @@ mod lark;
 mod limits;
 mod matcher;
 mod serialize;
+mod structural_tag;
 mod tokenizer_info;
 
 use pyo3::prelude::*;

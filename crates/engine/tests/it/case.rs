@@ -1,4 +1,5 @@
-//! Cases as data: `testdata/*.toml`, and `testdata/json_schema/*.toml`, a file for each keyword.
+//! Cases as data: `testdata/*.toml`, and those of its folders: a file for each keyword of JSON Schema, for each family of
+//! formats of structural tags, for each family of models.
 //!
 //! Every text of a case has exactly one outcome. *Accepted*: it is a sentence. *Partial*: it is not, but some sentence
 //! starts with it. *Rejected*: no sentence starts with it. Texts that are not UTF-8 are written in the `_hex` lists,
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tokenstile_grammar::frontends::{ebnf, json_schema, lark, regex};
+use tokenstile_grammar::frontends::{ebnf, json_schema, lark, regex, structural_tag};
 use tokenstile_grammar::{Budget, Grammar, Limits, Result};
 
 /// One `[[test]]`.
@@ -27,6 +28,11 @@ pub(crate) struct Case {
     /// The Lark texts that a Lark text may name.
     named: BTreeMap<String, String>,
     options: SchemaOptions,
+    pub(crate) structural_tag: Option<String>,
+    /// For a family of models, what its structural tag was made from; the tests of the Python package make it anew.
+    model: Option<String>,
+    #[serde(rename = "arguments")]
+    _arguments: Option<String>,
 
     accept: Vec<String>,
     accept_hex: Vec<String>,
@@ -52,6 +58,7 @@ pub(crate) struct Case {
     pub(crate) line: Option<usize>,
     pub(crate) column: Option<usize>,
     pub(crate) pointer: Option<String>,
+    pub(crate) path: Option<String>,
 }
 
 /// How a schema is read, by the names that the options have in Python. Strict mode is off unless it is asked for.
@@ -128,7 +135,8 @@ impl Case {
     pub(crate) fn load_all() -> Vec<Case> {
         let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata"));
         let mut cases = Vec::new();
-        for path in files(&folder).into_iter().chain(files(&folder.join("json_schema"))) {
+        let folders = ["json_schema", "structural_tag", "tool_calling"].map(|name| folder.join(name));
+        for path in files(&folder).into_iter().chain(folders.iter().flat_map(|folder| files(folder))) {
             let text = std::fs::read_to_string(&path).expect("a readable file");
             let file: File =
                 toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -151,18 +159,21 @@ impl Case {
         if let Some(text) = &self.lark {
             return self.lark_grammar(text);
         }
+        let tokens = self.tokens().unwrap_or_default();
+        let find = |text: &str| (0..).zip(&tokens).find(|(_, token)| *token == text.as_bytes());
+        let find = |text: &str| find(text).map(|(id, _)| id);
+        if let Some(tag) = &self.structural_tag {
+            let find = (!tokens.is_empty()).then_some(&find as &ebnf::TokenResolver<'_>);
+            return structural_tag::parse(tag, find, &budget);
+        }
         match (&self.ebnf, &self.gbnf, &self.regex) {
             (Some(text), None, None) => ebnf::parse(text, root, &limits, &budget),
-            (None, Some(text), None) => {
-                let tokens = self.tokens().unwrap_or_default();
-                let find = |text: &str| (0..).zip(&tokens).find(|(_, token)| *token == text.as_bytes());
-                let find = |text: &str| find(text).map(|(id, _)| id);
-                ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget)
-            }
+            (None, Some(text), None) => ebnf::parse_with_tokens(text, root, Some(&find), &limits, &budget),
             (None, None, Some(pattern)) => regex::to_grammar(pattern, &self.syntax()?, &limits, &budget),
-            _ => {
-                panic!("{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema` and `lark` is needed", self.name)
-            }
+            _ => panic!(
+                "{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema`, `lark` and `structural_tag` is needed",
+                self.name
+            ),
         }
     }
 

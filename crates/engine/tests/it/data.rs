@@ -218,7 +218,9 @@ fn check_refusal(case: &Case, error: &tokenstile_grammar::Error) -> Check {
         .pointer
         .as_deref()
         .is_none_or(|pointer| matches!(error.place(), Place::Pointer(found) if found == pointer));
-    if error.to_string().contains(part) && line_fits && column_fits && pointer_fits {
+    let path_fits =
+        case.path.as_deref().is_none_or(|path| matches!(error.place(), Place::Path(found) if found == path));
+    if error.to_string().contains(part) && line_fits && column_fits && pointer_fits && path_fits {
         Ok(())
     } else {
         Err(format!("refused, but otherwise than expected:\n{error}"))

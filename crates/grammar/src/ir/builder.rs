@@ -353,6 +353,13 @@ impl Builder {
         RuleId(self.rules.len() as u32 - 1)
     }
 
+    /// Gives all rules from `first` on the names that `name` makes of theirs.
+    pub(crate) fn rename(&mut self, first: usize, mut name: impl FnMut(&str) -> String) {
+        for (old, _, _) in &mut self.rules[first..] {
+            *old = name(old);
+        }
+    }
+
     /// Gives a declared rule its body and options.
     pub fn define(&mut self, rule: RuleId, body: ExprId, options: RuleOptions) {
         let slot = &mut self.rules[rule.index()];

@@ -62,6 +62,16 @@ struct Group {
 }
 
 fn text_dispatch(builder: &mut Builder, dispatch: &TagDispatch, budget: &Budget) -> Result<ExprId> {
+    text_dispatch_before(builder, dispatch, "", budget)
+}
+
+/// The same where `before` follows: nothing that begins in the last free text ends within it.
+pub(crate) fn text_dispatch_before(
+    builder: &mut Builder,
+    dispatch: &TagDispatch,
+    before: &str,
+    budget: &Budget,
+) -> Result<ExprId> {
     let tags = dispatch.tags.iter().map(|(tag, _)| tag);
     let strings: Vec<&str> = tags.chain(&dispatch.excludes).map(|text| &**text).collect();
     let free = FreeText::new(&strings, budget)?;
@@ -71,13 +81,15 @@ fn text_dispatch(builder: &mut Builder, dispatch: &TagDispatch, budget: &Budget)
         Ok(builder.automaton(Automaton { source: free.source(before).into(), dfa }))
     };
     let plain = free_text(builder, &Spoiled::default(), "")?;
+    let at_end = if before.is_empty() { Spoiled::default() } else { free.spoiled_by(before, budget)? };
+    let last = if at_end.is_empty() { plain } else { free_text(builder, &at_end, before)? };
     let mut units = Vec::with_capacity(groups.len());
     for (spoiled, group) in groups {
         let text = if group.before.is_empty() { plain } else { free_text(builder, &spoiled, &group.before)? };
         let tags = builder.alt(group.tags);
         units.push((text, tags));
     }
-    Ok(join(builder, plain, &units, dispatch.repeats))
+    Ok(join(builder, plain, last, &units, dispatch.repeats))
 }
 
 /// The tags with the calls of their rules, by the free text that they need before them, in order of appearance.
@@ -118,11 +130,18 @@ fn group_tags(
     Ok(groups)
 }
 
-/// Puts free text around `units` of a text and what may follow it.
-fn join(builder: &mut Builder, plain: ExprId, units: &[(ExprId, ExprId)], repeats: bool) -> ExprId {
+/// Puts free text around `units` of a text and what may follow it; `last` is the text at the end.
+fn join(
+    builder: &mut Builder,
+    plain: ExprId,
+    last: ExprId,
+    units: &[(ExprId, ExprId)],
+    repeats: bool,
+) -> ExprId {
     // The common case needs the free text but once, as a loop with the tags: `plain (tags plain)*`.
     if let [(text, tags)] = *units
         && text == plain
+        && last == plain
     {
         let after = if repeats { builder.seq([tags, plain]) } else { tags };
         let after = builder.repeat(after, 0, if repeats { None } else { Some(1) });
@@ -132,9 +151,9 @@ fn join(builder: &mut Builder, plain: ExprId, units: &[(ExprId, ExprId)], repeat
     if repeats {
         let unit = builder.alt(units);
         let many = builder.repeat(unit, 0, None);
-        builder.seq([many, plain])
+        builder.seq([many, last])
     } else {
-        builder.alt(std::iter::once(plain).chain(units))
+        builder.alt(std::iter::once(last).chain(units))
     }
 }
 
@@ -151,7 +170,7 @@ fn token_dispatch(builder: &mut Builder, dispatch: &TokenTagDispatch) -> ExprId 
         units.push(builder.seq([token, call]));
     }
     let tags = builder.alt(units);
-    join(builder, plain, &[(plain, tags)], dispatch.repeats)
+    join(builder, plain, plain, &[(plain, tags)], dispatch.repeats)
 }
 
 #[cfg(test)]

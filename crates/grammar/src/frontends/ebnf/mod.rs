@@ -37,7 +37,7 @@ mod macros;
 mod members;
 mod options;
 mod parser;
-mod suggest;
+pub(crate) mod suggest;
 #[cfg(test)]
 mod tests;
 

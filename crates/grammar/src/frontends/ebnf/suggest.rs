@@ -4,10 +4,7 @@
 const LONGEST: usize = 64;
 
 /// The nearest of `names`, if any is near enough to be what was meant.
-pub(in crate::frontends) fn nearest<'n>(
-    name: &str,
-    names: impl IntoIterator<Item = &'n str>,
-) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let most = (name.chars().count() / 3).max(1);
     let near = names.into_iter().filter(|other| name.len().max(other.len()) <= LONGEST);
     let rated = near.map(|other| (distance(name, other), other)).filter(|&(distance, _)| distance <= most);

@@ -11,6 +11,7 @@ use super::values::numbers::Decimal;
 use super::values::objects::ObjectShape;
 use super::{Options, keywords};
 use crate::error::Result;
+use crate::ir::Builder;
 use crate::limits::Budget;
 
 /// Whether a schema admits each of some JSON texts, by its set of values. Only the schema itself, without a registry.
@@ -19,7 +20,7 @@ pub fn admits(schema: &str, instances: &[&str], options: &Options, budget: &Budg
     let values = instances.iter().map(|text| Document::parse(text, budget)).collect::<Result<Vec<_>>>()?;
     let mut documents = Documents::new(&root, &[], Draft::default(), budget)?;
     let start = documents.start()?;
-    let mut expander = Expander::new(documents, options, budget);
+    let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
     let formula = expander.formula_of(start);
     values.iter().map(|value| value_in(&mut expander, formula, value.root())).collect()
 }

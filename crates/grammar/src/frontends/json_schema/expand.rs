@@ -95,14 +95,11 @@ pub struct Expander<'b> {
 
 impl<'b> Expander<'b> {
     /// Nothing expanded yet.
-    pub fn new(documents: Documents<'b>, options: &'b Options, budget: &'b Budget) -> Self {
+    pub fn new(documents: Documents<'b>, options: &'b Options, builder: Builder, budget: &'b Budget) -> Self {
         let tracks_evaluated = options.strict_mode || documents.mentions_unevaluated();
         Expander {
             documents,
-            algebra: Algebra {
-                formulas: Formulas::new(),
-                languages: Languages::new(Builder::new(budget.limits()), budget),
-            },
+            algebra: Algebra { formulas: Formulas::new(), languages: Languages::new(builder, budget) },
             options,
             findings: Vec::new(),
             tracks_evaluated,

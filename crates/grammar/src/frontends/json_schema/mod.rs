@@ -20,16 +20,20 @@ mod expand;
 pub mod formats;
 pub mod keywords;
 mod report;
+mod style;
 pub mod values;
 
 use documents::{Document, Documents, Draft};
 use expand::Expander;
+use rustc_hash::FxHashMap;
+use values::numbers::NumberSet;
 
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::ir::Grammar;
+use crate::ir::{Builder, ExprId, Grammar};
 use crate::limits::Budget;
 
 pub use report::{Finding, Outcome};
+pub use style::Style;
 
 /// Whether formats are enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -72,6 +76,10 @@ pub struct Options {
     pub on_unsupported: OnUnsupported,
     /// Documents that references may name: address and JSON text.
     pub registry: Vec<(String, String)>,
+    /// How values are written.
+    pub style: Style,
+    /// Strings that no key and no string of the value may hold.
+    pub excludes: Vec<String>,
 }
 
 impl Default for Options {
@@ -86,6 +94,8 @@ impl Default for Options {
             formats: Formats::Assert,
             on_unsupported: OnUnsupported::Refuse,
             registry: Vec::new(),
+            style: Style::Json,
+            excludes: Vec::new(),
         }
     }
 }
@@ -102,7 +112,11 @@ pub struct Converted {
 /// The grammar of a schema.
 pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Converted> {
     budget.check_source(schema)?;
-    let root = Document::parse(schema, budget)?;
+    convert(&Document::parse(schema, budget)?, options, budget)
+}
+
+/// The grammar of a schema that was read already.
+pub fn convert(root: &Document, options: &Options, budget: &Budget) -> Result<Converted> {
     let read = |(uri, text): &(String, String)| -> Result<(String, Document)> {
         let document = Document::parse(text, budget);
         document.map(|document| (uri.clone(), document)).map_err(|error| {
@@ -110,12 +124,46 @@ pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Convert
         })
     };
     let registry = options.registry.iter().map(read).collect::<Result<Vec<_>>>()?;
-    let mut documents = Documents::new(&root, &registry, Draft::default(), budget)?;
+    let mut documents = Documents::new(root, &registry, Draft::default(), budget)?;
     let start = documents.start()?;
-    let mut expander = Expander::new(documents, options, budget);
+    let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
     let formula = expander.formula_of(start);
     let (grammar, expander) = emit::emit(expander, formula)?;
     Ok(Converted { grammar, report: expander.findings })
+}
+
+/// What schemas that go into one grammar share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Where all of it is built.
+    pub(crate) builder: Builder,
+    numbers: FxHashMap<(NumberSet, bool), ExprId>,
+}
+
+impl Shared {
+    pub(crate) fn new(builder: Builder) -> Self {
+        Shared { builder, numbers: FxHashMap::default() }
+    }
+}
+
+/// The expression of a schema in a grammar that is being built. Its rules have names that others may have too. The options
+/// have no registry.
+pub(crate) fn convert_into(
+    shared: &mut Shared,
+    root: &Document,
+    options: &Options,
+    budget: &Budget,
+) -> Result<ExprId> {
+    let mut documents = Documents::new(root, &[], Draft::default(), budget)?;
+    let start = documents.start()?;
+    let builder = std::mem::replace(&mut shared.builder, Builder::new(budget.limits()));
+    let mut expander = Expander::new(documents, options, builder, budget);
+    expander.algebra.languages.numbers = std::mem::take(&mut shared.numbers);
+    let formula = expander.formula_of(start);
+    let (expr, expander) = emit::emit_into(expander, formula)?;
+    shared.builder = expander.algebra.languages.builder;
+    shared.numbers = expander.algebra.languages.numbers;
+    Ok(expr)
 }
 
 /// What would become of each keyword of a schema; a refusal is a finding and not an error.

@@ -61,6 +61,13 @@ impl Document {
         Ok(Document { root, mentions })
     }
 
+    /// A value within this document as a document of its own, so that `#` is that value.
+    #[must_use]
+    pub fn part(&self, value: &Json) -> Self {
+        // What the whole mentions, its part may: that errs to the side of more, as mentions do.
+        Document { root: value.clone(), mentions: self.mentions }
+    }
+
     /// The value that it is.
     pub fn root(&self) -> &Json {
         &self.root

@@ -75,6 +75,14 @@ impl Layout {
         }
     }
 
+    /// White space where it is free, else nothing.
+    pub(super) fn space(&self, builder: &mut Builder) -> ExprId {
+        match self.style {
+            Style::Free { most } => Self::free(builder, most),
+            _ => builder.empty(),
+        }
+    }
+
     fn free(builder: &mut Builder, most: Option<u32>) -> ExprId {
         let space = builder.class(CharSet::new([('\t', '\n'), ('\r', '\r'), (' ', ' ')]));
         builder.repeat(space, 0, most)

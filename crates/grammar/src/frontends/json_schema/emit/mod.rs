@@ -7,8 +7,10 @@
 mod arrays;
 mod layout;
 mod objects;
+mod styles;
 
-use hashbrown::HashMap;
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::documents::Draft;
@@ -17,11 +19,13 @@ use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::ValueSet;
 use super::values::formula::{Formula, FormulaId};
-use super::values::numbers::{self, NumberSet, Spelling};
+use super::values::numbers::{self, Spelling};
 use super::values::texts::TextSet;
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::ir::{Builder, ExprId, Grammar, RuleId, RuleOptions};
+use crate::ir::{Automaton, Builder, ExprId, Grammar, RuleId, RuleOptions};
+use crate::regular::{FreeText, Spoiled};
 use layout::{Depth, Layout};
+use objects::Form;
 
 /// Emits the rules of one conversion.
 pub(super) struct Emitter<'b> {
@@ -29,39 +33,68 @@ pub(super) struct Emitter<'b> {
     layout: Layout,
     /// The expressions of formulas, by the depth of their white space.
     known: FxHashMap<(FormulaId, Depth), ExprId>,
-    /// The expressions of sets of numbers.
-    numbers: HashMap<(NumberSet, Spelling), ExprId>,
+    /// What may stand in the tags of the style, by how its kind is told.
+    contents: FxHashMap<FormulaId, Vec<(&'static str, ExprId)>>,
     /// Rules that are named and still to be defined.
-    pending: Vec<(RuleId, FormulaId, Depth, ValueSet)>,
+    pending: Vec<Pending>,
+    /// Text without the strings that no string may hold, where there are such.
+    free: Option<ExprId>,
+    /// Any text of the style, up to what ends it, once somebody has asked for it.
+    raw: Option<ExprId>,
+}
+
+/// A rule of containers that is still to be defined.
+struct Pending {
+    rule: RuleId,
+    formula: FormulaId,
+    depth: Depth,
+    set: ValueSet,
+    form: Form,
 }
 
 /// The grammar of a formula, and the expander with its findings.
-pub(super) fn emit(expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
+pub(super) fn emit(mut expander: Expander<'_>, root: FormulaId) -> Result<(Grammar, Expander<'_>)> {
+    let rule = expander.algebra.languages.builder.declare("root");
+    let (body, mut expander) = emit_into(expander, root)?;
+    expander.algebra.languages.builder.define(rule, body, RuleOptions::default());
+    let limits = expander.algebra.languages.budget.limits();
+    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::new(limits));
+    Ok((builder.finish(rule)?, expander))
+}
+
+/// The expression of a formula, with the rules that it needs, in the builder of the expander.
+pub(super) fn emit_into(expander: Expander<'_>, root: FormulaId) -> Result<(ExprId, Expander<'_>)> {
     let layout = Layout::new(expander.options);
     let mut emitter = Emitter {
         expander,
         layout,
         known: FxHashMap::default(),
-        numbers: HashMap::new(),
+        contents: FxHashMap::default(),
         pending: Vec::new(),
+        free: None,
+        raw: None,
     };
-    let rule = emitter.builder().declare("root");
+    emitter.exclude()?;
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
     if emitter.expander.is_nothing(&set)? {
         return Err(emitter.expander.no_value());
     }
-    let body = emitter.value(root, depth)?;
-    emitter.builder().define(rule, body, RuleOptions::default());
-    while let Some((rule, formula, depth, set)) = emitter.pending.pop() {
-        let body = emitter.containers(formula, depth, &set)?;
+    let body = match styles::tags(emitter.expander.options.style) {
+        None => emitter.value(root, depth)?,
+        Some(tags) => emitter.outermost(&set, tags).map_err(|error| emitter.place(error, root))?,
+    };
+    while let Some(Pending { rule, formula, depth, set, form }) = emitter.pending.pop() {
+        let body = match form {
+            Form::Json => emitter.containers(formula, depth, &set)?,
+            Form::Tags(tags) => {
+                emitter.containers_as_tags(&set, tags).map_err(|error| emitter.place(error, formula))?
+            }
+        };
         emitter.builder().define(rule, body, RuleOptions::default());
         emitter.builder().check()?;
     }
-    let mut expander = emitter.expander;
-    let limits = expander.algebra.languages.budget.limits();
-    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::new(limits));
-    Ok((builder.finish(rule)?, expander))
+    Ok((body, emitter.expander))
 }
 
 impl Emitter<'_> {
@@ -80,7 +113,29 @@ impl Emitter<'_> {
             }
             keywords::close(&mut set);
         }
+        if let Some(free) = self.free {
+            let languages = &mut self.expander.algebra.languages;
+            set.texts = set.texts.intersect(&TextSet::of_expr(free), languages)?;
+        }
         Ok(set)
+    }
+
+    /// Prepares for the strings that no string and no key may hold.
+    fn exclude(&mut self) -> Result<()> {
+        let (excludes, budget) = (&self.expander.options.excludes, self.expander.algebra.languages.budget);
+        if excludes.is_empty() {
+            return Ok(());
+        }
+        let free = FreeText::new(excludes, budget)?;
+        let dfa = Arc::new(free.dfa(&Spoiled::default(), budget)?);
+        let automaton = Automaton { source: free.source("").into(), dfa };
+        self.free = Some(self.builder().automaton(automaton));
+        Ok(())
+    }
+
+    /// Notes that a rule is to be defined.
+    fn wait_for(&mut self, rule: RuleId, formula: FormulaId, depth: Depth, set: ValueSet, form: Form) {
+        self.pending.push(Pending { rule, formula, depth, set, form });
     }
 
     /// The expression of a formula.
@@ -96,7 +151,7 @@ impl Emitter<'_> {
         } else {
             let name = format!("value_{}", self.builder().rule_count());
             let rule = self.builder().declare(name);
-            self.pending.push((rule, formula, depth, set));
+            self.wait_for(rule, formula, depth, set, Form::Json);
             let call = self.builder().rule(rule);
             self.builder().alt([scalars, call])
         };
@@ -131,8 +186,7 @@ impl Emitter<'_> {
             }
         }
         if !set.numbers.is_empty() {
-            let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
-            alternatives.push(self.numbers(&set.numbers, spelling)?);
+            alternatives.push(self.numbers(set)?);
         }
         if !set.texts.is_never() {
             alternatives.push(self.text(&set.texts)?);
@@ -140,14 +194,16 @@ impl Emitter<'_> {
         Ok(self.builder().alt(alternatives))
     }
 
-    fn numbers(&mut self, set: &NumberSet, spelling: Spelling) -> Result<ExprId> {
-        let key = (set.clone(), spelling);
-        if let Some(&expr) = self.numbers.get(&key) {
-            return Ok(expr);
-        }
+    /// The numbers of a set.
+    fn numbers(&mut self, set: &ValueSet) -> Result<ExprId> {
+        let key = (set.numbers.clone(), set.digits_only);
         let languages = &mut self.expander.algebra.languages;
-        let expr = numbers::emit(set, spelling, &mut languages.builder, languages.budget)?;
-        self.numbers.insert(key, expr);
+        if let Some(&known) = languages.numbers.get(&key) {
+            return Ok(known);
+        }
+        let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
+        let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
+        languages.numbers.insert(key, expr);
         Ok(expr)
     }
 

@@ -10,6 +10,7 @@ use super::super::values::keys::{self, NameSet, Region};
 use super::super::values::objects::{ObjectShape, Witness};
 use super::Emitter;
 use super::layout::Depth;
+use super::styles::Tags;
 use crate::error::{Error, Result};
 use crate::ir::ExprId;
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant};
@@ -28,6 +29,28 @@ impl Parts {
     }
 }
 
+/// How the members of an object are written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// As keys and values.
+    Json,
+    /// As tags.
+    Tags(&'static Tags),
+}
+
+/// The key of a member that is written as a tag.
+pub(super) enum Key<'n> {
+    /// A name that the schema gives.
+    Named(&'n str),
+    /// Those of a language that are none of the names.
+    Unlisted {
+        /// The keys.
+        language: ExprId,
+        /// The names.
+        names: &'n [&'n str],
+    },
+}
+
 impl Emitter<'_> {
     pub(super) fn object(&mut self, shape: &ObjectShape, depth: Depth) -> Result<ExprId> {
         let around = {
@@ -35,14 +58,45 @@ impl Emitter<'_> {
             layout.around(&mut self.expander.algebra.languages.builder, depth)
         };
         let colon = self.layout.colon(&mut self.expander.algebra.languages.builder);
-        let mut list =
-            Draft { parts: Parts::default(), colon, after: around.after, depth: self.layout.below(depth) };
-        let separator = list.parts.add(around.separator);
+        let text = Json { colon, after: around.after, depth: self.layout.below(depth) };
+        let (mut layout, parts) = self.members_in(shape, around.separator, Writing::Json(text))?;
+        if around.tight_if_empty {
+            layout.counters[0].min = layout.counters[0].min.max(1);
+        }
+        let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
+        Ok(self.bracketed(("{", "}"), around, layout, parts, may_be_empty))
+    }
+
+    /// The members of an object as a list of tags.
+    pub(super) fn members_as_tags(
+        &mut self,
+        shape: &ObjectShape,
+        separator: ExprId,
+        tags: &'static Tags,
+    ) -> Result<(List, Parts)> {
+        self.members_in(shape, separator, Writing::Tags(tags))
+    }
+
+    fn members_in(
+        &mut self,
+        shape: &ObjectShape,
+        separator: ExprId,
+        writing: Writing,
+    ) -> Result<(List, Parts)> {
         let names = names(shape);
+        let mut list = Draft {
+            parts: Parts::default(),
+            writing,
+            names: names.iter().cloned().collect(),
+            named: None,
+            keys: None,
+        };
+        let separator = list.parts.add(separator);
         let mut entries = Vec::with_capacity(names.len());
         for name in &names {
             entries.push(self.entry(shape, name, &mut list)?);
         }
+        list.named = None;
         let mut others = Vec::new();
         for region in self.regions(shape)?.iter() {
             others.extend(self.others(shape, region, &mut list)?);
@@ -50,9 +104,6 @@ impl Emitter<'_> {
         let place = |name: &Rc<str>| names.get_index_of(name).map(|at| at as u32);
         let implies = shape.implies.iter().filter_map(|(a, b)| Some((place(a)?, place(b)?))).collect();
         let mut counters = vec![Count { min: shape.min, max: shape.max }];
-        if around.tight_if_empty {
-            counters[0].min = counters[0].min.max(1);
-        }
         counters.extend(shape.witnesses.iter().map(|_| Count { min: 1, max: None }));
         let layout = List {
             order: if self.expander.options.any_order { Order::Any } else { Order::Declared },
@@ -63,8 +114,7 @@ impl Emitter<'_> {
             implies,
             unique: true,
         };
-        let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
-        Ok(self.bracketed(("{", "}"), around, layout, list.parts, may_be_empty))
+        Ok((layout, list.parts))
     }
 
     /// A list between brackets.
@@ -103,6 +153,9 @@ impl Emitter<'_> {
     fn entry(&mut self, shape: &ObjectShape, name: &Rc<str>, list: &mut Draft) -> Result<Entry> {
         let algebra = &mut self.expander.algebra;
         let value = shape.value_of(name, algebra)?;
+        let excluded = self.expander.options.excludes.iter().any(|text| name.contains(text.as_str()));
+        let value = if excluded { FormulaId::NEVER } else { value };
+        let algebra = &mut self.expander.algebra;
         let mut seen = Vec::new();
         for (at, witness) in shape.witnesses.iter().enumerate() {
             let bears = witness.value_of(name, algebra)?;
@@ -110,8 +163,10 @@ impl Emitter<'_> {
                 seen.push((at, bears));
             }
         }
+        list.named = Some(Rc::clone(name));
         let variants = self.variants(value, &seen, list)?;
-        Ok(Entry { key: Some((**name).into()), required: shape.required.contains(name), variants })
+        let key = matches!(list.writing, Writing::Json(_)).then(|| (**name).into());
+        Ok(Entry { key, required: shape.required.contains(name), variants })
     }
 
     fn others(&mut self, shape: &ObjectShape, region: &Region, list: &mut Draft) -> Result<Option<Others>> {
@@ -123,9 +178,19 @@ impl Emitter<'_> {
         let algebra = &mut self.expander.algebra;
         let bears = shape.witnesses.iter().map(|witness| witness.value_in(region, algebra)).enumerate();
         let seen: Vec<_> = bears.filter(|(_, bears)| *bears != FormulaId::NEVER).collect();
+        let language = self.without_excluded(region.language);
+        list.keys = Some(language);
         let variants = self.variants(value, &seen, list)?;
-        let keys = Some(list.parts.add(region.language));
+        let json = matches!(list.writing, Writing::Json(_));
+        let keys = if json { Some(list.parts.add(language)) } else { None };
         Ok((!variants.is_empty()).then_some(Others { keys, variants }))
+    }
+
+    /// The keys of a language that hold none of the excluded strings.
+    fn without_excluded(&mut self, keys: ExprId) -> ExprId {
+        let Some(free) = self.free else { return keys };
+        let any = self.expander.algebra.languages.of_length(0, None);
+        if keys == any { free } else { self.builder().and([keys, free]) }
     }
 
     /// The ways to write a value: plainly, and so that it bears out some of the witnesses.
@@ -153,6 +218,22 @@ impl Emitter<'_> {
         self.combined(value, &open, &always, list)
     }
 
+    /// A member with a value of a formula: what comes after its key in JSON, the whole of it where it is a tag.
+    fn member(&mut self, formula: FormulaId, list: &Draft) -> Result<ExprId> {
+        match (list.writing, &list.named, list.keys) {
+            (Writing::Json(json), ..) => {
+                let expr = self.value(formula, json.depth)?;
+                Ok(self.builder().seq([json.colon, expr, json.after]))
+            }
+            (Writing::Tags(tags), Some(name), _) => self.member_as_tag(&Key::Named(name), formula, tags),
+            (Writing::Tags(tags), None, Some(language)) => {
+                let names: Vec<&str> = list.names.iter().map(|name| &**name).collect();
+                self.member_as_tag(&Key::Unlisted { language, names: &names }, formula, tags)
+            }
+            (Writing::Tags(_), None, None) => Ok(self.builder().never()),
+        }
+    }
+
     /// A variant for each choice of the witnesses that the value may or may not bear out.
     fn combined(
         &mut self,
@@ -176,8 +257,7 @@ impl Emitter<'_> {
             if self.expander.is_hollow(formula)? {
                 continue;
             }
-            let expr = self.value(formula, list.depth)?;
-            let part = self.builder().seq([list.colon, expr, list.after]);
+            let part = self.member(formula, list)?;
             let mut counters: Vec<u32> = always.to_vec();
             counters.extend(picked().map(|(at, _)| *at as u32 + 1));
             counters.sort_unstable();
@@ -187,12 +267,31 @@ impl Emitter<'_> {
     }
 }
 
-/// A list of keys and values that is being put together.
-struct Draft {
-    parts: Parts,
+/// What stands around the values of an object in JSON.
+#[derive(Clone, Copy)]
+struct Json {
     colon: ExprId,
     after: ExprId,
     depth: Depth,
+}
+
+/// How the members of a list are written.
+#[derive(Clone, Copy)]
+enum Writing {
+    Json(Json),
+    Tags(&'static Tags),
+}
+
+/// A list of keys and values that is being put together.
+struct Draft {
+    parts: Parts,
+    writing: Writing,
+    /// All names of the list.
+    names: Vec<Rc<str>>,
+    /// The name of the member that is being written, if it has one.
+    named: Option<Rc<str>>,
+    /// The keys of the members that are being written, if they have no names.
+    keys: Option<ExprId>,
 }
 
 /// The same list without counters that can never be missed.

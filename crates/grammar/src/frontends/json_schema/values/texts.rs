@@ -17,6 +17,7 @@ use crate::limits::Budget;
 use crate::regular::{self, CharSet, Dfa};
 
 use super::keys::Region;
+use super::numbers::NumberSet;
 
 /// The expressions of texts, and the automata of those that somebody asked about.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub struct Languages<'b> {
     sources: FxHashMap<ExprId, String>,
     /// How patterns split all keys.
     pub(super) regions: FxHashMap<Box<[ExprId]>, Rc<[Region]>>,
+    /// Sets of numbers as expressions, and whether they are spelled with digits only: most schemas have few sets.
+    pub numbers: FxHashMap<(NumberSet, bool), ExprId>,
 }
 
 impl<'b> Languages<'b> {
@@ -41,6 +44,7 @@ impl<'b> Languages<'b> {
             automata: FxHashMap::default(),
             sources: FxHashMap::default(),
             regions: FxHashMap::default(),
+            numbers: FxHashMap::default(),
         }
     }
 

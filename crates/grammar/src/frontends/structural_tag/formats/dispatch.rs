@@ -1,0 +1,94 @@
+//! `dispatch`: free text in which a string switches to a format.
+
+use super::super::fields::Fields;
+use super::super::lowering::{Context, Lowered, Lowering, joined};
+use crate::error::Result;
+use crate::frontends::json_schema::documents::Json;
+use crate::ir::{ExprId, RuleId, TagDispatch};
+use crate::passes::dispatch::text_dispatch_before;
+use crate::regular::FreeText;
+
+pub(super) fn dispatch(
+    lowering: &mut Lowering<'_>,
+    fields: &Fields<'_, '_>,
+    context: Context<'_>,
+) -> Result<Lowered> {
+    let repeats = fields.flag("loop", true)?;
+    let excludes = fields.excludes()?;
+    let open = repeats && excludes.is_empty();
+    let within = if repeats { context.inside() } else { context };
+    let mut rules: Vec<(Box<str>, RuleId)> = Vec::new();
+    let path = fields.path.key("rules");
+    for (at, rule) in fields.list("rules")?.iter().enumerate() {
+        let place = path.index(at);
+        let (pattern, format) = pair(rule, &place)?;
+        let Json::String(pattern) = pattern else {
+            let message = format!("the first part of a rule is a string, not {}", pattern.type_name());
+            return Err(place.index(0).invalid(message));
+        };
+        if pattern.is_empty() {
+            return Err(place.index(0).invalid("the string of a rule is empty"));
+        }
+        if rules.iter().any(|(known, _)| known == pattern) {
+            return Err(place.index(0).invalid(format!("{pattern:?} has two rules")));
+        }
+        let body = lowering.format(format, &place.index(1), within)?;
+        let rule = lowering.rule("rule", body.expr);
+        rules.push((pattern.clone(), rule));
+    }
+    let expr = free_text_with(lowering, fields, context, rules, repeats, excludes)?;
+    Ok(Lowered { expr, open })
+}
+
+/// The two parts of a rule.
+pub(super) fn pair<'j>(rule: &'j Json, place: &super::super::path::Path<'_>) -> Result<(&'j Json, &'j Json)> {
+    match rule.as_array() {
+        Some([pattern, format]) => Ok((pattern, format)),
+        _ => Err(place.invalid("a rule is a pair: what to look for, and the format that follows it")),
+    }
+}
+
+/// Free text in which strings switch to rules, in what surrounds the format.
+pub(super) fn free_text_with(
+    lowering: &mut Lowering<'_>,
+    fields: &Fields<'_, '_>,
+    context: Context<'_>,
+    tags: Vec<(Box<str>, RuleId)>,
+    repeats: bool,
+    excludes: Vec<Box<str>>,
+) -> Result<ExprId> {
+    let excludes = joined(excludes, context.ends);
+    check_prefixes(fields, &excludes, &tags)?;
+    let spoils = {
+        let strings: Vec<&str> =
+            tags.iter().map(|(tag, _)| tag).chain(&excludes).map(|text| &**text).collect();
+        !context.before.is_empty()
+            && !FreeText::new(&strings, lowering.budget)?
+                .spoiled_by(context.before, lowering.budget)?
+                .is_empty()
+    };
+    let dispatch = TagDispatch { tags, repeats, excludes };
+    if spoils {
+        return text_dispatch_before(
+            &mut lowering.shared.builder,
+            &dispatch,
+            context.before,
+            lowering.budget,
+        );
+    }
+    Ok(lowering.shared.builder.tag_dispatch(dispatch))
+}
+
+/// Fails where a string that the text may not hold begins a tag, which could then never be written.
+fn check_prefixes(fields: &Fields<'_, '_>, excludes: &[Box<str>], tags: &[(Box<str>, RuleId)]) -> Result<()> {
+    let mut sorted: Vec<&str> = tags.iter().map(|(tag, _)| &**tag).collect();
+    sorted.sort_unstable();
+    for exclude in excludes {
+        let at = sorted.partition_point(|tag| **tag < **exclude);
+        if let Some(tag) = sorted.get(at).filter(|tag| tag.starts_with(&**exclude)) {
+            let message = format!("the text may not hold {exclude:?}, with which {tag:?} begins");
+            return Err(fields.path.invalid(message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+"""What models write when they call tools and when they reason, as structural tags.
+
+>>> from tokenstile.tool_calling import get_model_structural_tag
+>>> tools = [{"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}}]
+>>> get_model_structural_tag("hermes", tools).format.triggers
+['<tool_call>']
+
+`get_model_structural_tag` takes the name of a family and tools as OpenAI's API has them. A family is a file here: what
+its calls look like is data (`template.Template`), and what that means for each choice of tools is in `template`, once
+for all. The few families that do not fit have a function of their own. ``docs/structural_tags.md`` lists the families,
+and has the recipe for adding one.
+
+Needs the package ``pydantic``, as `tokenstile.structural_tag` does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from tokenstile.tool_calling import (
+    cohere,
+    deepseek,
+    exaone,
+    gemma,
+    glm,
+    granite,
+    harmony,
+    hermes,
+    kimi,
+    llama,
+    mimo,
+    minimax,
+    mistral,
+    nemotron,
+    phi,
+    qwen,
+)
+from tokenstile.tool_calling.choice import normalize_tool_choice
+from tokenstile.tool_calling.registry import find_builder, model_names, register_model_structural_tag
+
+if TYPE_CHECKING:
+    from tokenstile.structural_tag import StructuralTag
+    from tokenstile.tool_calling.schema import ToolChoiceOptionParam, ToolParam
+
+__all__ = [
+    "cohere",
+    "deepseek",
+    "exaone",
+    "gemma",
+    "get_builtin_structural_tag",
+    "get_model_structural_tag",
+    "glm",
+    "granite",
+    "harmony",
+    "hermes",
+    "kimi",
+    "llama",
+    "mimo",
+    "minimax",
+    "mistral",
+    "model_names",
+    "nemotron",
+    "normalize_tool_choice",
+    "phi",
+    "qwen",
+    "register_model_structural_tag",
+]
+
+_REASONING = {
+    True: "enabled",
+    False: "disabled",
+    "enabled": "enabled",
+    "disabled": "disabled",
+    "auto": "auto",
+}
+
+
+def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
+    model: str,
+    tools: list[ToolParam | dict[str, Any]] | None = None,
+    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
+    reasoning: bool | Literal["enabled", "disabled", "auto"] = "enabled",
+    force_reasoning: bool = False,  # noqa: ARG001 - XGrammar has it, and ignores it too
+    any_order: bool = False,
+    exclude_special_tokens: bool = True,
+    max_whitespace_cnt: int | None = None,
+    parallel_tool_calls: bool = True,
+) -> StructuralTag:
+    """Return what a model of a family writes, given its tools.
+
+    ``model`` is the name of a family, such as ``"qwen_3"``; `model_names` lists them.
+
+    ``tools`` are function tools as in OpenAI's chat API, or built-in ones of the family: ``{"type": ..., "name": ...,
+    "parameters": ...}``. A function without parameters, or with ``strict=False``, takes any arguments.
+
+    ``tool_choice`` is ``"auto"`` (text, calls, or both), ``"none"`` (text), ``"required"`` (at least one call), a
+    function or a built-in tool by name (just that call), or ``allowed_tools`` (some of the tools, with a mode).
+
+    ``reasoning`` is ``"enabled"`` (the model reasons, after what the prompt began with), ``"disabled"`` (it does not),
+    or ``"auto"`` (it may, and begins by itself). Families that do not reason ignore it.
+
+    ``any_order`` and ``max_whitespace_cnt`` are those of the arguments' `JSONSchemaFormat`. ``exclude_special_tokens``
+    keeps the marks of the family out of free text. With ``parallel_tool_calls=False`` there is at most one call, and
+    nothing after it.
+
+    Raises ``ValueError`` for a family that does not exist, and for choices that the tools do not allow.
+    """
+    builder = find_builder(model)
+    try:
+        mode = _REASONING[reasoning]
+    except (KeyError, TypeError):
+        raise ValueError(
+            "The 'reasoning' argument must be a bool or one of: 'enabled', 'disabled', 'auto'."
+        ) from None
+    function_tools, builtin_tools, choice = normalize_tool_choice(tools, tool_choice)
+    return builder(
+        function_tools,
+        builtin_tools,
+        choice,
+        mode,
+        any_order=any_order,
+        exclude_special_tokens=exclude_special_tokens,
+        max_whitespace_cnt=max_whitespace_cnt,
+        parallel_tool_calls=parallel_tool_calls,
+    )
+
+
+get_builtin_structural_tag = get_model_structural_tag

@@ -1,0 +1,91 @@
+"""The choice of tools, brought to one of three: auto, required, forced."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypeAlias
+
+from pydantic import TypeAdapter
+
+from tokenstile.tool_calling.schema import (
+    AllowedToolChoiceParam,
+    BuiltinToolChoiceParam,
+    BuiltinToolParam,
+    FunctionToolParam,
+    NamedToolChoiceParam,
+    ToolChoiceOptionParam,
+    ToolParam,
+)
+
+__all__ = ["SimplifiedToolChoice", "Tools", "normalize_tool_choice"]
+
+SimplifiedToolChoice: TypeAlias = Literal["auto", "required", "forced"]
+"""What a builder is asked for: text or calls, at least one call, just this call."""
+
+Tools: TypeAlias = tuple[list[FunctionToolParam], list[BuiltinToolParam]]
+
+_TOOL: TypeAdapter[ToolParam] = TypeAdapter(ToolParam)
+_CHOICE: TypeAdapter[ToolChoiceOptionParam] = TypeAdapter(ToolChoiceOptionParam)
+
+
+def normalize_tool_choice(
+    tools: list[ToolParam | dict[str, Any]] | None = None,
+    tool_choice: ToolChoiceOptionParam | dict[str, Any] | None = "auto",
+) -> tuple[list[FunctionToolParam], list[BuiltinToolParam], SimplifiedToolChoice]:
+    """Return the function tools, the built-in tools, and whether to call them: what a builder takes.
+
+    ``"none"`` is ``"auto"`` without tools; a tool by name is ``"forced"`` with that tool alone; ``allowed_tools``
+    leaves the tools that it names. Raises ``ValueError`` where that leaves no tool that must be called.
+    """
+    if not isinstance(tools, list | None):
+        raise ValueError("The 'tools' argument must be a list.")  # noqa: TRY004 - what XGrammar raises
+    known = [_TOOL.validate_python(tool) for tool in tools or []]
+    functions = [tool for tool in known if isinstance(tool, FunctionToolParam)]
+    builtins = [tool for tool in known if isinstance(tool, BuiltinToolParam)]
+    choice = "auto" if tool_choice is None else _CHOICE.validate_python(tool_choice)
+    (functions, builtins), simplified = _chosen((functions, builtins), choice)
+    if simplified == "required" and not functions + builtins:
+        raise ValueError("The 'tools' list is empty, which is not allowed when 'tool_choice' is 'required'.")
+    return functions, builtins, simplified
+
+
+def _chosen(tools: Tools, choice: ToolChoiceOptionParam) -> tuple[Tools, SimplifiedToolChoice]:
+    functions, builtins = tools
+    if isinstance(choice, AllowedToolChoiceParam):
+        return _allowed(tools, choice), choice.allowed_tools.mode
+    if isinstance(choice, NamedToolChoiceParam):
+        return (_named(functions, choice.function.name), []), "forced"
+    if isinstance(choice, BuiltinToolChoiceParam):
+        found = [tool for tool in builtins if tool.type == choice.type]
+        if len(found) != 1:
+            raise ValueError(
+                f"Builtin tool choice must match exactly one builtin tool, got {len(found)} matches."
+            )
+        return ([], found), "forced"
+    if choice == "none":
+        return ([], []), "auto"
+    return tools, choice
+
+
+def _named(functions: list[FunctionToolParam], name: str) -> list[FunctionToolParam]:
+    found = [tool for tool in functions if tool.function.name == name]
+    if not found:
+        raise ValueError(f"The tool with name '{name}' is not found in the tools list.")
+    if len(found) > 1:
+        raise ValueError("Forced tool choice must resolve to exactly one tool.")
+    return found
+
+
+def _allowed(tools: Tools, choice: AllowedToolChoiceParam) -> Tools:
+    functions, builtins = tools
+    names = {ref.function.name for ref in choice.allowed_tools.tools if ref.function is not None}
+    types = {ref.type for ref in choice.allowed_tools.tools if ref.function is None}
+    missing = names - {tool.function.name for tool in functions}
+    if missing:
+        raise ValueError(f"Allowed function tools are not found in the tools list: {missing}.")
+    missing = types - {tool.type for tool in builtins}
+    if missing:
+        raise ValueError(f"Allowed builtin tools are not found in the tools list: {missing}.")
+    return (
+        [tool for tool in functions if tool.function.name in names],
+        [tool for tool in builtins if tool.type in types],
+    )

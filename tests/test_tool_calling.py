@@ -1,0 +1,233 @@
+"""Families of models: what `get_model_structural_tag` makes of tools and choices."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+import tokenstile as xgr
+from tests.tool_calling_cases import cases, structural_tag
+from tokenstile import builtin_structural_tag, openai_tool_call_schema, tool_calling
+
+TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
+OTHER = {"type": "function", "function": {"name": "now"}}
+BUILTIN = {"type": "web_search_preview", "name": "browser.search", "parameters": {"type": "object"}}
+
+XGRAMMAR = {
+    "llama", "kimi", "kimi_k3", "deepseek_r1", "deepseek_v3_1", "qwen_3_5", "qwen_3_coder", "mimo", "qwen_3",
+    "harmony", "deepseek_v3_2", "minimax", "minimax_m3", "glm_4_7", "deepseek_v4", "deepseek_v4_1", "cohere",
+    "exaone",
+}  # fmt: skip
+OURS = {
+    "gemma_4", "llama_4", "mistral", "mistral_json", "magistral", "granite", "granite_4", "phi_4_mini", "hermes",
+    "nemotron", "nemotron_3",
+}  # fmt: skip
+
+
+def named(name):
+    return {"type": "function", "function": {"name": name}}
+
+
+def allowed(mode, *tools):
+    return {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": list(tools)}}
+
+
+def accepts(tag, text):
+    return xgr.testing._is_grammar_accept_string(xgr.Grammar.from_structural_tag(tag), text)
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, id=f"{p.stem}-{c['name']}") for p, c in cases()])
+def test_cases_hold_what_the_families_make(case):
+    assert case["structural_tag"] == structural_tag(case), "run tests/tool_calling_cases.py"
+
+
+def test_all_families_have_cases():
+    # The documents, which are tests too, register one.
+    assert set(tool_calling.model_names()) - {"shouting"} == XGRAMMAR | OURS
+    assert {path.stem for path, _ in cases()} == XGRAMMAR | OURS
+
+
+@pytest.mark.parametrize("model", sorted(XGRAMMAR | OURS))
+@pytest.mark.parametrize("reasoning", ["enabled", "disabled", "auto", True, False])
+@pytest.mark.parametrize("choice", ["auto", "none", "required", named("add"), allowed("auto", named("now"))])
+def test_every_choice_of_every_family_is_a_grammar(model, reasoning, choice):
+    if model == "minimax_m3":
+        tools = [
+            TOOL | {"function": {"name": name, "parameters": {"properties": {}}}} for name in ("add", "now")
+        ]
+    else:
+        tools = [TOOL, OTHER]
+    for parallel in (True, False):
+        tag = xgr.get_model_structural_tag(
+            model,
+            tools,
+            choice,
+            reasoning,
+            any_order=True,
+            max_whitespace_cnt=2,
+            parallel_tool_calls=parallel,
+        )
+        assert xgr.Grammar.from_structural_tag(tag) == xgr.Grammar.from_structural_tag(tag.model_dump())
+
+
+def test_options_reach_the_schemas():
+    tag = xgr.get_model_structural_tag(
+        "hermes", [TOOL], any_order=True, max_whitespace_cnt=3, exclude_special_tokens=False
+    )
+    content = tag.format.tags[0].content
+    assert (content.any_order, content.max_whitespace_cnt) == (True, 3)
+    with_marks = xgr.get_model_structural_tag("qwen_3", [TOOL], reasoning="disabled")
+    without = xgr.get_model_structural_tag(
+        "qwen_3", [TOOL], reasoning="disabled", exclude_special_tokens=False
+    )
+    assert not accepts(with_marks, "<think>")
+    assert accepts(without, "<think>")
+
+
+def test_parameters_that_are_not_enforced():
+    loose = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}, "strict": False}}
+    for tool in (OTHER, loose):
+        tag = xgr.get_model_structural_tag("hermes", [tool])
+        assert tag.format.tags[0].content.json_schema is True
+
+
+def test_names_are_written_so_that_they_read_back():
+    name = 'quo"te\\ <b> é$index$name'
+    tool = {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+    call = json.dumps({"name": name, "arguments": {}}, ensure_ascii=False)
+    tag = xgr.get_model_structural_tag("hermes", [tool], tool_choice="required")
+    assert accepts(tag, f"<tool_call>\n{call}\n</tool_call>")
+    tag = xgr.get_model_structural_tag("kimi", [tool], tool_choice="required", reasoning=False)
+    assert accepts(
+        tag,
+        f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{name}:0<|tool_call_argument_begin|>{{}}"
+        "<|tool_call_end|><|tool_calls_section_end|>",
+    )
+
+
+def test_normalize_tool_choice():
+    normalize = xgr.normalize_tool_choice
+    functions, builtins, choice = normalize([TOOL, OTHER, BUILTIN])
+    assert [tool.function.name for tool in functions] == ["add", "now"]
+    assert [tool.name for tool in builtins] == ["browser.search"]
+    assert choice == "auto"
+    assert normalize() == ([], [], "auto")
+    assert normalize([TOOL], None)[2] == "auto"
+    assert normalize([TOOL], "none") == ([], [], "auto")
+    assert normalize([TOOL], "required")[2] == "required"
+    functions, builtins, choice = normalize([TOOL, OTHER, BUILTIN], named("now"))
+    assert ([tool.function.name for tool in functions], builtins, choice) == (["now"], [], "forced")
+    functions, builtins, choice = normalize([TOOL, BUILTIN], {"type": "web_search_preview"})
+    assert (functions, [tool.type for tool in builtins], choice) == ([], ["web_search_preview"], "forced")
+    functions, builtins, choice = normalize(
+        [TOOL, OTHER, BUILTIN], allowed("required", named("add"), {"type": "web_search_preview"})
+    )
+    assert ([tool.function.name for tool in functions], len(builtins), choice) == (["add"], 1, "required")
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice", "message"),
+    [
+        ([], "required", "list is empty"),
+        ((TOOL,), "auto", "must be a list"),
+        ([TOOL], named("nope"), "'nope' is not found"),
+        ([TOOL, TOOL], named("add"), "exactly one tool"),
+        ([TOOL], {"type": "web_search_preview"}, "exactly one builtin tool, got 0"),
+        ([TOOL], allowed("auto", named("now")), "not found in the tools list"),
+        ([TOOL], allowed("auto", {"type": "x"}), "Allowed builtin tools"),
+        ([TOOL], "sometimes", "sometimes"),
+        ([{"function": 3}], "auto", "validation error"),
+    ],
+)
+def test_choices_that_the_tools_do_not_allow(tools, choice, message):
+    with pytest.raises(ValueError, match=message):
+        xgr.normalize_tool_choice(tools, choice)
+
+
+def test_wrong_arguments():
+    with pytest.raises(ValueError, match="Unknown format type: gpt_7"):
+        xgr.get_model_structural_tag("gpt_7")
+    for reasoning in ("maybe", None, 2, []):
+        with pytest.raises(ValueError, match="'reasoning' argument must be"):
+            xgr.get_model_structural_tag("qwen_3", reasoning=reasoning)
+    with pytest.raises(ValueError, match="only built-in tools"):
+        xgr.get_model_structural_tag("qwen_3", [BUILTIN], "required")
+    with pytest.raises(ValueError, match="exactly one tool"):
+        xgr.get_model_structural_tag("qwen_3", [BUILTIN], {"type": "web_search_preview"})
+
+
+def test_register():
+    @xgr.register_model_structural_tag("ours")
+    def build(functions, builtins, choice, reasoning, **options):
+        assert options == {
+            "any_order": False,
+            "exclude_special_tokens": True,
+            "max_whitespace_cnt": None,
+            "parallel_tool_calls": False,
+        }
+        value = f"{functions[0].function.name} {len(builtins)} {choice} {reasoning}"
+        return xgr.StructuralTag(format={"type": "const_string", "value": value})
+
+    try:
+        tag = xgr.get_model_structural_tag(
+            "ours", [TOOL], "required", reasoning=False, parallel_tool_calls=False
+        )
+        assert tag.format.value == "add 0 required disabled"
+    finally:
+        tool_calling.registry._BUILDERS.pop("ours")
+
+
+COMMON = (
+    "(tools=None, builtin_tools=None, tool_choice='auto', reasoning={!r}, any_order=False, "
+    "exclude_special_tokens=True, max_whitespace_cnt=None, parallel_tool_calls=True, **kwargs)"
+)
+
+
+def bare(function):
+    signature = inspect.signature(function)
+    empty = inspect.Parameter.empty
+    parameters = [parameter.replace(annotation=empty) for parameter in signature.parameters.values()]
+    return str(signature.replace(parameters=parameters, return_annotation=empty))
+
+
+@pytest.mark.parametrize("model", sorted(XGRAMMAR))
+def test_functions_of_the_families(model):
+    function = getattr(builtin_structural_tag, f"get_{model}_structural_tag")
+    assert bare(function) == COMMON.format("auto" if model == "minimax_m3" else "enabled")
+    assert xgr.get_model_structural_tag(model, reasoning="auto") == function(reasoning="auto", unknown=1)
+
+
+def test_signatures():
+    assert bare(xgr.get_model_structural_tag) == (
+        "(model, tools=None, tool_choice='auto', reasoning='enabled', force_reasoning=False, any_order=False, "
+        "exclude_special_tokens=True, max_whitespace_cnt=None, parallel_tool_calls=True)"
+    )
+    assert bare(xgr.normalize_tool_choice) == "(tools=None, tool_choice='auto')"
+    assert bare(xgr.register_model_structural_tag) == "(name)"
+    assert xgr.get_builtin_structural_tag is xgr.get_model_structural_tag
+
+
+FIELDS = {
+    "FunctionDefinition": {"name": ..., "description": None, "parameters": None, "strict": None},
+    "FunctionToolParam": {"type": "function", "function": ...},
+    "BuiltinToolParam": {"type": ..., "name": None, "parameters": None},
+    "NamedToolChoiceFunction": {"name": ...},
+    "NamedToolChoiceParam": {"type": "function", "function": ...},
+    "BuiltinToolChoiceParam": {"type": ..., "name": None},
+    "AllowedToolRef": {"type": ..., "function": None, "name": None},
+    "AllowedToolsParam": {"mode": ..., "tools": ...},
+    "AllowedToolChoiceParam": {"type": "allowed_tools", "allowed_tools": ...},
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_models_of_tools(name):
+    model = getattr(openai_tool_call_schema, name)
+    found = {key: ... if field.is_required() else field.default for key, field in model.model_fields.items()}
+    assert found == FIELDS[name]
+
+
+def test_names_of_tools():
+    assert set(openai_tool_call_schema.__all__) == {*FIELDS, "ToolParam", "ToolChoiceOptionParam"}
