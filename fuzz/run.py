@@ -82,16 +82,19 @@ TAG_SEEDS = [
         '{"type": "any_tokens", "exclude_tokens": [3]}]}}'
     ),
     (
-        '{"format": {"type": "json_schema", "style": "qwen_xml", "json_schema": {"properties": {"a": {"type": "string"}, '
-        '"b": {"type": ["integer", "null"]}, "c": {"enum": ["x", "</parameter>"]}}, "required": ["b"]}}}'
+        '{"format": {"type": "json_schema", "style": "qwen_xml", "json_schema": '
+        '{"properties": {"a": {"type": "string"}, "b": {"type": ["integer", "null"]}, '
+        '"c": {"enum": ["x", "</parameter>"]}}, "required": ["b"]}}}'
     ),
     (
-        '{"format": {"type": "json_schema", "style": "cohere_xml", "any_order": true, "json_schema": {"type": "object", '
-        '"properties": {"a": {"items": {"$ref": "#"}}}, "additionalProperties": {"type": "string", "maxLength": 2}}}}'
+        '{"format": {"type": "json_schema", "style": "cohere_xml", "any_order": true, "json_schema": '
+        '{"type": "object", "properties": {"a": {"items": {"$ref": "#"}}}, '
+        '"additionalProperties": {"type": "string", "maxLength": 2}}}}'
     ),
     (
-        '{"format": {"type": "json_schema", "style": "minimax_m3_xml", "excludes": ["ab"], "json_schema": {"properties": '
-        '{"a": {"type": "string"}, "o": {"properties": {"x": {"type": "array", "items": {"type": "boolean"}}}}}}}}'
+        '{"format": {"type": "json_schema", "style": "minimax_m3_xml", "excludes": ["ab"], "json_schema": '
+        '{"properties": {"a": {"type": "string"}, "o": {"properties": {"x": {"type": "array", '
+        '"items": {"type": "boolean"}}}}}}}}'
     ),
     '{"format": {"type": "json_schema", "style": "gemma", "json_schema": {"type": "object", "minProperties": 1}}}',
     (
