@@ -74,11 +74,21 @@ fn calls(draft: &Draft, start: NodeId, budget: &Budget) -> Result<Vec<MachineRul
     Ok(calls)
 }
 
-/// The nodes that a rule may be in before it has consumed anything.
+/// The nodes that a rule may be in before it has consumed anything. It is asked for one rule at a time while the draft
+/// grows, so what is set up for it is no larger than what it finds.
 fn left_region(draft: &Draft, rule: MachineRuleId, budget: &Budget) -> Result<Vec<NodeId>> {
-    let mut regions = Regions::new(&draft.nodes, &draft.lists);
-    regions.find(draft.rules[rule.0 as usize].start, budget)?;
-    Ok(regions.region)
+    let start = draft.rules[rule.0 as usize].start;
+    let mut seen: hashbrown::HashSet<NodeId> = hashbrown::HashSet::from([start]);
+    let mut region = vec![start];
+    let mut at = 0;
+    while let Some(&id) = region.get(at) {
+        budget.tick()?;
+        let node = &draft.nodes[id.0 as usize];
+        let next = node.jumps.iter().copied().chain(node.skip(&draft.lists));
+        region.extend(next.filter(|&next| seen.insert(next)));
+        at += 1;
+    }
+    Ok(region)
 }
 
 /// Looks for the nodes that are reached without consuming anything.
