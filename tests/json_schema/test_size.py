@@ -17,8 +17,8 @@ from tests.json_schema import walk
 from tests.json_schema.decide import Refusal, decider
 
 SECONDS = 20.0
-# A hostile schema ends in time on its own, long before the limit on time.
-HOSTILE_SECONDS = 5.0
+# A hostile schema ends on its own; this is far more than it takes, also on a machine with other work to do.
+HOSTILE_SECONDS = 60.0
 
 
 def nested(depth, make, inner):
@@ -176,7 +176,7 @@ HOSTILE = {
 def test_hostile_schemas_end(name, options):
     """They become a grammar, or are refused, soon; a refusal has its reason."""
     started = time.monotonic()
-    known = decider(HOSTILE[name], timeout=30.0, **options)
+    known = decider(HOSTILE[name], timeout=120.0, **options)
     elapsed = time.monotonic() - started
     if isinstance(known, Refusal):
         assert known.reason.startswith(("LimitExceededError", "UnsupportedFeatureError", "JSONSchemaError"))
