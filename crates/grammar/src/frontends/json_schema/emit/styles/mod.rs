@@ -71,6 +71,10 @@ pub(super) enum Nesting {
 
 /// What the tags of a style look like: `before_key K after_key kind after_kind V close`.
 #[derive(Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each says one thing about a style, and no two belong together"
+)]
 pub(super) struct Tags {
     before_key: &'static str,
     after_key: &'static str,
