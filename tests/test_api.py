@@ -155,7 +155,7 @@ def test_import_needs_nothing_else():
 
 
 def test_import_is_fast():
-    # Processor time, because other processes may run; the best of a few, because the first may read files from the disk.
+    # Processor time, because other processes may run; the best of a few, because the first may read from the disk.
     code = "import time; t = time.process_time(); import tokenstile; print(time.process_time() - t)"
     assert min(float(run_python(code)) for _ in range(5)) < 0.1
 
