@@ -229,6 +229,9 @@ impl Grammar {
     #[staticmethod]
     #[pyo3(signature = (*grammars))]
     fn intersect(grammars: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        if grammars.is_empty() {
+            return Err(errors::argument(grammars.py(), "intersect needs at least one grammar"));
+        }
         combine(grammars, ir::intersect)?.checked(grammars.py())
     }
 
@@ -248,7 +251,10 @@ impl Grammar {
     /// The strings of this grammar one after the other, ``min`` to ``max`` times, without an upper bound if ``max`` is
     /// ``None``.
     #[pyo3(signature = (min = 0, max = None))]
-    fn repeat(&self, py: Python<'_>, min: u32, max: Option<u32>) -> PyResult<Self> {
+    fn repeat(&self, py: Python<'_>, min: i64, max: Option<i64>) -> PyResult<Self> {
+        let (Ok(min), Ok(max)) = (u32::try_from(min), max.map(u32::try_from).transpose()) else {
+            return Err(errors::argument(py, "min and max must be between 0 and 4294967295"));
+        };
         if max.is_some_and(|max| max < min) {
             return Err(errors::argument(py, "max must not be less than min"));
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeAlias
 
 try:
-    from pydantic import BaseModel
+    from pydantic import BaseModel, field_validator
 except ImportError as error:  # pragma: no cover - an installation without Pydantic
     raise ImportError("tokenstile.tool_calling needs pydantic: pip install 'tokenstile[pydantic]'") from error
 
@@ -51,6 +51,14 @@ class BuiltinToolParam(BaseModel):
     """What the model calls it; the type where it is left out."""
     parameters: dict[str, Any] | None = None
     """The schema of the arguments; any arguments where there is none."""
+
+    @field_validator("type")
+    @classmethod
+    def _is_builtin(cls, value: str) -> str:
+        # Otherwise a function with a mistake in it would pass as a tool without a schema.
+        if value == "function":
+            raise ValueError("a tool of type 'function' is a FunctionToolParam")
+        return value
 
 
 ToolParam: TypeAlias = FunctionToolParam | BuiltinToolParam

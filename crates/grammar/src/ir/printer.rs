@@ -49,16 +49,41 @@ fn binding(expr: &Expr) -> Binding {
         Expr::Seq(_) => Binding::Sequence,
         Expr::Not(_) => Binding::Complement,
         Expr::Repeat { .. } => Binding::Quantified,
+        Expr::Automaton(automaton) => bare(&automaton.source).map_or(Binding::Atom, |(_, binding)| binding),
         _ => Binding::Atom,
     }
 }
 
+/// The source of an automaton without the parentheses around all of it, if there are, and how tightly it then binds.
+fn bare(source: &str) -> Option<(&str, Binding)> {
+    let inner = source.strip_prefix('(')?.strip_suffix(')')?;
+    let (mut depth, mut closing, mut is_escaped, mut has_choice) = (0_u32, None, false, false);
+    for c in inner.chars() {
+        match (closing, c) {
+            _ if is_escaped => is_escaped = false,
+            (Some(_), '\\') => is_escaped = true,
+            (Some(end), _) if c == end => closing = None,
+            (Some(_), _) => {}
+            (None, '"') => closing = Some('"'),
+            (None, '[') => closing = Some(']'),
+            (None, '(') => depth += 1,
+            (None, ')') => depth = depth.checked_sub(1)?,
+            (None, '|') => has_choice |= depth == 0,
+            (None, _) => {}
+        }
+    }
+    Some((inner, if has_choice { Binding::Alternatives } else { Binding::Sequence }))
+}
+
 /// The children of an expression with the binding that their place asks for.
+///
+/// Alternatives are not nested, and sequences are not; the source of an automaton that is one is read as a part of the
+/// others.
 fn children(expr: &Expr) -> (&[ExprId], Binding) {
     match expr {
-        Expr::Alt(items) => (items, Binding::Conjunction),
+        Expr::Alt(items) => (items, Binding::Alternatives),
         Expr::And(items) => (items, Binding::Sequence),
-        Expr::Seq(items) => (items, Binding::Complement),
+        Expr::Seq(items) => (items, Binding::Sequence),
         Expr::Not(item) => (std::slice::from_ref(item), Binding::Quantified),
         Expr::Repeat { body, .. } => (std::slice::from_ref(body), Binding::Atom),
         Expr::Members { parts, .. } => (parts, Binding::Atom),
@@ -432,7 +457,9 @@ fn leaf_text(expr: &Expr, names: &[String]) -> String {
         Expr::Empty => "\"\"".to_owned(),
         Expr::Bytes(text) => bytes(text),
         Expr::Class(set) => class(set),
-        Expr::Automaton(automaton) => automaton.source.to_string(),
+        Expr::Automaton(automaton) => {
+            bare(&automaton.source).map_or(&*automaton.source, |(inner, _)| inner).to_owned()
+        }
         Expr::Rule(rule) => names[rule.index()].clone(),
         Expr::Token(set) => tokens(set),
         Expr::TagDispatch(dispatch) => tag_dispatch(dispatch, names),
