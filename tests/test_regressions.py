@@ -1,5 +1,6 @@
 """What once was wrong, each as small as it can be."""
 
+import pickle
 import warnings
 from pathlib import Path
 
@@ -101,3 +102,34 @@ def test_a_negative_size_is_refused() -> None:
         ts.apply_token_bitmask_inplace(
             np.zeros((1, 32), np.float32), np.zeros((1, 1), np.int32), vocab_size=-1
         )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer"},
+        {"type": ["number", "null"], "minimum": 0},
+        {"type": "array", "items": {"type": "integer", "minimum": 1}},
+        {"type": "object", "properties": {"a": {"type": "number"}, "b": {"enum": [1, "x"]}}},
+    ],
+)
+def test_grammars_with_numbers_are_equal_after_pickling(schema: dict[str, object]) -> None:
+    grammar = ts.Grammar.from_json_schema(schema)
+    copy = pickle.loads(pickle.dumps(grammar))
+    assert copy == grammar
+    assert hash(copy) == hash(grammar)
+    assert str(ts.Grammar.from_ebnf(str(grammar))) == str(grammar)
+
+
+def test_what_cannot_be_composed_is_an_error() -> None:
+    grammar = ts.Grammar.from_regex("a")
+    for compose in (ts.Grammar.intersect, lambda: grammar.repeat(min=-1), lambda: grammar.repeat(max=2**40)):
+        with pytest.raises(ts.InvalidArgumentError):
+            compose()
+
+
+def test_functions_with_mistakes_are_no_builtin_tools() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    tool = {"type": "function", "function": {"name": "a", "parameters": '{"type": "object"}'}}
+    with pytest.raises(pydantic.ValidationError, match="parameters"):
+        ts.get_model_structural_tag("qwen_3", [tool], "auto", "disabled")
