@@ -57,19 +57,23 @@ fn binding(expr: &Expr) -> Binding {
 /// The source of an automaton without the parentheses around all of it, if there are, and how tightly it then binds.
 fn bare(source: &str) -> Option<(&str, Binding)> {
     let inner = source.strip_prefix('(')?.strip_suffix(')')?;
-    let (mut depth, mut closing, mut is_escaped, mut has_choice) = (0_u32, None, false, false);
+    let (mut depth, mut has_choice) = (0_u32, false);
+    let (mut closing, mut is_escaped) = (None, false);
     for c in inner.chars() {
-        match (closing, c) {
-            _ if is_escaped => is_escaped = false,
-            (Some(_), '\\') => is_escaped = true,
-            (Some(end), _) if c == end => closing = None,
-            (Some(_), _) => {}
-            (None, '"') => closing = Some('"'),
-            (None, '[') => closing = Some(']'),
-            (None, '(') => depth += 1,
-            (None, ')') => depth = depth.checked_sub(1)?,
-            (None, '|') => has_choice |= depth == 0,
-            (None, _) => {}
+        if let Some(end) = closing {
+            if c == end && !is_escaped {
+                closing = None;
+            }
+            is_escaped = c == '\\' && !is_escaped;
+            continue;
+        }
+        match c {
+            '"' => closing = Some('"'),
+            '[' => closing = Some(']'),
+            '(' => depth += 1,
+            ')' => depth = depth.checked_sub(1)?,
+            '|' => has_choice |= depth == 0,
+            _ => {}
         }
     }
     Some((inner, if has_choice { Binding::Alternatives } else { Binding::Sequence }))
@@ -82,8 +86,7 @@ fn bare(source: &str) -> Option<(&str, Binding)> {
 fn children(expr: &Expr) -> (&[ExprId], Binding) {
     match expr {
         Expr::Alt(items) => (items, Binding::Alternatives),
-        Expr::And(items) => (items, Binding::Sequence),
-        Expr::Seq(items) => (items, Binding::Sequence),
+        Expr::And(items) | Expr::Seq(items) => (items, Binding::Sequence),
         Expr::Not(item) => (std::slice::from_ref(item), Binding::Quantified),
         Expr::Repeat { body, .. } => (std::slice::from_ref(body), Binding::Atom),
         Expr::Members { parts, .. } => (parts, Binding::Atom),
