@@ -245,7 +245,7 @@ impl Matcher {
         let mask = generation.mask(step.config);
         let more_bytes = mask.fill(row);
         if more_bytes > 0 {
-            generation.note_table(more_bytes);
+            generation.sets().note_mask_bytes(more_bytes);
         }
         for &token in &self.stop_tokens {
             let was = has_bit(row, token);

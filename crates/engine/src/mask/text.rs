@@ -40,7 +40,8 @@ pub(super) fn walk_text(
 }
 
 /// Tells of the tokens of `node`. Whether anything is below it.
-fn enter(trie: &Trie, node: NodeIndex, on_tokens: &mut impl FnMut(NodeIndex, &[u32])) -> bool {
+#[inline]
+pub(super) fn enter(trie: &Trie, node: NodeIndex, on_tokens: &mut impl FnMut(NodeIndex, &[u32])) -> bool {
     let tokens = trie.tokens_of(node);
     if !tokens.is_empty() {
         on_tokens(node, tokens);

@@ -110,6 +110,15 @@ impl Part {
         in_base || self.extra.contains(&token)
     }
 
+    /// All of its tokens, some perhaps more than once.
+    fn tokens(&self) -> impl Iterator<Item = u32> {
+        let words = self.base.iter().flat_map(|base| base.words.iter().copied().zip(0..));
+        let in_base = words.flat_map(|(word, at)| {
+            (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 32 + bit)
+        });
+        in_base.filter(|token| !self.lost.contains(token)).chain(self.extra.iter().copied())
+    }
+
     /// No fewer tokens than are in it.
     fn at_most(&self) -> usize {
         self.base.as_ref().map_or(0, |base| base.count as usize) + self.extra.len()
@@ -259,13 +268,56 @@ impl Mask {
     }
 }
 
-impl Part {
-    /// All of its tokens, some perhaps more than once.
-    fn tokens(&self) -> impl Iterator<Item = u32> {
-        let words = self.base.iter().flat_map(|base| base.words.iter().copied().zip(0..));
-        let in_base = words.flat_map(|(word, at)| {
-            (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 32 + bit)
-        });
-        in_base.filter(|token| !self.lost.contains(token)).chain(self.extra.iter().copied())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: usize = 400;
+
+    fn row(tokens: impl Iterator<Item = u32>) -> Arc<Row> {
+        let mut words = vec![0; WORDS];
+        tokens.for_each(|token| set_bit(&mut words, token));
+        Arc::new(Row::new(words))
+    }
+
+    fn filled(mask: &Mask) -> Vec<u32> {
+        let mut words = vec![u32::MAX; WORDS];
+        mask.fill(&mut words);
+        (0..32 * WORDS as u32).filter(|&token| has_bit(&words, token)).collect()
+    }
+
+    #[test]
+    fn what_one_part_loses_another_may_have() {
+        let even = Part::new(WORDS, Some(&row((0..600).step_by(2))), vec![1, 3]).without(&[1, 4, 10, 12]);
+        let threes = Part::new(WORDS, Some(&row((0..600).step_by(3))), vec![]).without(&[6, 12]);
+        let mask = Mask::new(gather(WORDS, &[&Arc::new(even), &Arc::new(threes)], vec![700, 10]));
+        let is_even = |token: u32| token.is_multiple_of(2) && ![4, 10, 12].contains(&token);
+        let is_three = |token: u32| token.is_multiple_of(3) && ![6, 12].contains(&token);
+        let expected: Vec<u32> =
+            (0..600).filter(|&token| is_even(token) || is_three(token) || token == 10).chain([700]).collect();
+        assert_eq!(filled(&mask), expected);
+        for token in 0..32 * WORDS as u32 {
+            assert_eq!(mask.contains(token), expected.contains(&token), "{token}");
+        }
+        assert!(mask.at_most() >= expected.len());
+    }
+
+    #[test]
+    fn a_mask_that_is_filled_often_gets_a_row_and_stays_the_same() {
+        let extra: Vec<u32> = (0..1_400).step_by(7).collect();
+        let mask = Mask::new(gather(WORDS, &[], extra.clone()));
+        let mut row = vec![0; WORDS];
+        let more: Vec<usize> = (0..6).map(|_| mask.fill(&mut row)).collect();
+        assert_eq!(more, [0, 0, 0, WORDS * 4, 0, 0]);
+        assert_eq!(filled(&mask), extra);
+        assert!(extra.iter().all(|&token| mask.contains(token)) && !mask.contains(1));
+    }
+
+    #[test]
+    fn few_tokens_never_get_a_row() {
+        let mask = Mask::new(gather(WORDS, &[], vec![5, 6]));
+        let mut row = vec![0; WORDS];
+        assert_eq!((0..9).map(|_| mask.fill(&mut row)).sum::<usize>(), 0);
+        assert!(mask.is_within(&[6, 7, 5]) && !mask.is_within(&[6, 7]));
     }
 }

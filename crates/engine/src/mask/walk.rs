@@ -1,6 +1,6 @@
 //! Walking a trie with a terminal.
 
-use super::text::walk_text;
+use super::text::{enter, walk_text};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::trie::{NodeIndex, Trie};
 
@@ -66,14 +66,7 @@ fn visit(
     on_tokens: &mut impl FnMut(NodeIndex, &[u32]),
     on_end: &mut impl FnMut(NodeIndex),
 ) {
-    if state == TerminalId::NEVER {
-        return;
-    }
-    let tokens = trie.tokens_of(node);
-    if !tokens.is_empty() {
-        on_tokens(node, tokens);
-    }
-    if trie.is_leaf(node) {
+    if state == TerminalId::NEVER || !enter(trie, node, on_tokens) {
         return;
     }
     if arena.is_nullable(state) {
@@ -102,11 +95,7 @@ fn walk_on(
             at = trie.end(at);
             continue;
         }
-        let tokens = trie.tokens_of(at);
-        if !tokens.is_empty() {
-            on_tokens(at, tokens);
-        }
-        if is_nullable && !trie.is_leaf(at) {
+        if enter(trie, at, on_tokens) && is_nullable {
             on_end(at);
         }
         at += 1;

@@ -25,15 +25,19 @@ const TEXT: &[u8] = br#"{"text": "a\n\u00e9", "number": -1.5e+3, "integer": 12, 
 
 /// Makes the tables for `tokens`.
 pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
-    if tokens.len() < WORTH_WARMING {
-        return;
+    if tokens.len() >= WORTH_WARMING {
+        walk(tokens);
     }
+}
+
+/// Asks for the mask before each byte of the text, and after the last. Whether the text was read to its end.
+fn walk(tokens: &Arc<TokenTable>) -> bool {
     let options = Options { strict_mode: false, any_order: true, ..Options::default() };
     let budget = Budget::new(Limits::default(), CancelFlag::default());
     let machine = json_schema::parse(SCHEMA, &options, &budget)
         .and_then(|converted| passes::compile(&converted.grammar, &budget));
-    // A schema of our own compiles; if ever it did not, the tables would be made when they are needed.
-    let Ok(machine) = machine else { return };
+    // A test sees to it that the schema compiles; without it the tables would be made when they are needed.
+    let Ok(machine) = machine else { return false };
     let generation = Generation::new(Arc::new(machine), Arc::clone(tokens));
     let mut config = generation.start();
     for &byte in TEXT {
@@ -41,4 +45,28 @@ pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
         config = generation.step(config, byte);
     }
     generation.mask(config);
+    generation.sets().ends(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Vocab, VocabOptions};
+    use super::*;
+
+    #[test]
+    fn the_schema_has_the_text() {
+        let vocab = Vocab::new(["a", "\"", "{"], VocabOptions::default()).unwrap();
+        assert!(walk(vocab.table()));
+    }
+
+    #[test]
+    fn large_vocabularies_have_tables_before_the_first_grammar() {
+        let bytes = |count: u32| {
+            let tokens = (0..count).map(|at| format!("warm {at}"));
+            let vocab = Vocab::new(tokens, VocabOptions::default()).unwrap();
+            vocab.table().index().tables.memory_bytes()
+        };
+        assert!(bytes(WORTH_WARMING as u32) > 0);
+        assert_eq!(bytes(100), 0);
+    }
 }
