@@ -51,6 +51,9 @@ def test_fill_with_indices(compiled):
     xgr.BatchGrammarMatcher(2).batch_fill_next_token_bitmask(matchers, found, rows.tolist())
     assert (found[rows] == expected).all()
     assert (np.delete(found, rows, axis=0) == 7).all()
+    again = np.zeros_like(found)
+    xgr.BatchGrammarMatcher(2).batch_fill_next_token_bitmask(matchers, again, rows)
+    assert (again[rows] == expected).all()
 
 
 def test_the_same_matcher_twice(compiled):
@@ -105,6 +108,22 @@ def test_accept(compiled, vocab):
         xgr.BatchGrammarMatcher.batch_accept_string(matchers, ["1"] * 4)
     with pytest.raises(RuntimeError):
         xgr.BatchGrammarMatcher.batch_accept_string(matchers, ["1", 2, "3"])
+    for one in ("123", b"123"):
+        with pytest.raises(RuntimeError, match="not one string"):
+            xgr.BatchGrammarMatcher.batch_accept_string(matchers, one)
+
+
+def test_debug_print(compiled, vocab, capfd):
+    matchers = [xgr.GrammarMatcher(compiled) for _ in range(2)]
+    tokens = [vocab.index("["), vocab.index("a")]
+    xgr.BatchGrammarMatcher.batch_accept_token(matchers, tokens, debug_print=True)
+    xgr.BatchGrammarMatcher.batch_accept_string(matchers, ["1", "{"], debug_print=True)
+    mask = np.zeros((2, WORDS), dtype=np.int32)
+    xgr.BatchGrammarMatcher().batch_fill_next_token_bitmask(matchers, mask, debug_print=True)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 6
+    assert "matcher 0: accepted; steps: 1" in lines[0]
+    assert "matcher 1: refused; steps: 0" in lines[1]
 
 
 def test_rollback(compiled):

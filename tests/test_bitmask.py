@@ -133,6 +133,14 @@ def test_read_only_buffers_are_refused(matcher):
     assert not mask.any()
 
 
+def test_expanded_arrays_are_refused(matcher):
+    for shape, strides in (((3, WORDS), (0, 4)), ((2, WORDS), (4, 0))):
+        expanded = np.lib.stride_tricks.as_strided(np.zeros(WORDS, np.int32), shape, strides)
+        assert expanded.flags.writeable
+        with pytest.raises(xgr.BitmaskError, match="expanded"):
+            matcher.fill_next_token_bitmask(expanded)
+
+
 @pytest.mark.parametrize("index", [-1, 2, 100, 2**62])
 def test_rows_out_of_range_are_refused(matcher, index):
     with pytest.raises(RuntimeError, match="row"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import threading
 import time
@@ -188,13 +189,15 @@ def test_limits(info):
     for wrong in (
         {"max_depth": 0},
         {"max_depth": 10**6},
-        {"max_compile_time": float("inf")},
+        {"max_compile_time": float("nan")},
         {"max_rules": -1},
     ):
         with pytest.raises(ValueError, match="must be"):
             xgr.Limits(**wrong)
     with pytest.raises(TypeError):
         xgr.Limits(max_rules="3")
+    endless = xgr.GrammarCompiler(info, limits=xgr.Limits(max_compile_time=math.inf))
+    assert endless.compile_grammar('root ::= "a"')
 
 
 def test_small_caches_change_nothing(info, vocab):

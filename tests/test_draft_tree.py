@@ -145,3 +145,9 @@ def test_a_matcher_of_xgrammar_examples(tiny):
     masks = np.zeros((2, 1), dtype=np.int32)
     assert matcher.traverse_draft_tree(*tree([1, -1], [-1, -1], [0, 2]), masks)
     assert masks[:, 0].tolist() == [0b101, 0b001]
+
+
+def test_the_root_has_no_siblings(matcher):
+    masks = np.zeros((2, 1), dtype=np.int32)
+    with pytest.raises(ValueError, match="node 0 is the root"):
+        matcher.traverse_draft_tree(*tree([-1, -1], [1, -1], [0, 0]), masks)

@@ -264,10 +264,15 @@ def test_captures(match):
     assert len(matcher.get_captures(deduplicate=False)) >= 2
 
 
-def test_debug_arguments(match, tiny):
+def test_debug_arguments(match, tiny, capfd):
     matcher = match('root ::= "a"', tokenizer_info=tiny)
     assert matcher.fill_next_token_bitmask(np.zeros((1, 1), dtype=np.int32), debug_print=True)
+    assert not matcher.accept_string("b", debug_print=True)
     assert matcher.accept_token(0, debug_print=True)
+    filled, refused, accepted = capfd.readouterr().err.splitlines()
+    assert "some tokens are forbidden; steps: 0" in filled
+    assert "accept_string('b'): refused" in refused
+    assert "accept_token(0): accepted; steps: 1, completed: true" in accepted
     assert isinstance(matcher._debug_print_internal_state(), str)
     assert "GrammarMatcher" in repr(matcher)
 

@@ -36,7 +36,7 @@ class Limits:
     max_nodes: int = 5_000_000
     """Nodes of the whole machine that a grammar becomes."""
     max_compile_time: float = 30.0
-    """Seconds for one compilation."""
+    """Seconds for one compilation; ``math.inf`` for no limit."""
     max_cache_bytes: int = 128 << 20
     """Bytes of run-time tables that one compiled grammar may keep."""
 
@@ -46,7 +46,7 @@ class Limits:
             allowed = (int, float) if field.name == "max_compile_time" else int
             if isinstance(value, bool) or not isinstance(value, allowed):
                 raise TypeError(f"{field.name} must be a number, not {type(value).__name__}")
-            if not 0 < value < float("inf"):
-                raise ValueError(f"{field.name} must be positive and finite, not {value}")
+            if not value > 0:
+                raise ValueError(f"{field.name} must be positive, not {value}")
         if self.max_depth > _HIGHEST_DEPTH:
             raise ValueError(f"max_depth must be at most {_HIGHEST_DEPTH}, not {self.max_depth}")

@@ -104,8 +104,10 @@ def test_a_tensor_that_changes_its_memory(matcher, expected):
         torch.zeros((0, WORDS), dtype=torch.int32),
         torch.zeros((), dtype=torch.int32),
         torch.zeros((1, WORDS), dtype=torch.int32, device="meta"),
+        torch.zeros((1, WORDS), dtype=torch.int32).expand(2, WORDS),
+        torch.zeros((1, 1), dtype=torch.int32).expand(1, WORDS),
     ],
-    ids=lambda mask: f"{mask.dtype}-{tuple(mask.shape)}-{mask.device}",
+    ids=lambda mask: f"{mask.dtype}-{tuple(mask.shape)}-{mask.stride()}-{mask.device}",
 )
 def test_wrong_tensors_are_refused(matcher, mask):
     with pytest.raises(RuntimeError):
@@ -116,7 +118,11 @@ def test_batch(matcher, expected):
     mask = torch.zeros((64, WORDS), dtype=torch.int32)
     xgr.BatchGrammarMatcher(2).batch_fill_next_token_bitmask([matcher] * 64, mask)
     assert (mask == expected).all()
-    xgr.BatchGrammarMatcher(2).batch_fill_next_token_bitmask([matcher], mask, indices=[3])
+    for rows in ([3], torch.tensor([3])):
+        mask.zero_()
+        xgr.BatchGrammarMatcher(2).batch_fill_next_token_bitmask([matcher], mask, indices=rows)
+        assert (mask[3] == expected).all()
+        assert not mask[2].any()
     temperatures = torch.zeros(2, dtype=torch.float32)
     xgr.BatchGrammarMatcher.batch_fill_temperature([matcher], temperatures, indices=[1])
     assert temperatures.tolist() == [0, -1]

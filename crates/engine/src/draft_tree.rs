@@ -31,6 +31,9 @@ pub enum DraftTreeError {
         /// Its link.
         link: i64,
     },
+    /// The root has a sibling.
+    #[error("node 0 is the root, and has the sibling {0}: only its children can be drafts")]
+    RootSibling(i64),
     /// Two ways lead to one node.
     #[error("node {0} is reached twice: the links do not form a tree")]
     Twice(usize),
@@ -63,6 +66,9 @@ pub fn traverse(
     let mut seen = vec![false; tree.tokens.len()];
     let mut steps = Vec::new();
     let mut depth = 0;
+    if let Some(&sibling) = tree.next_sibling.first().filter(|&&sibling| sibling >= 0) {
+        return Err(DraftTreeError::RootSibling(sibling));
+    }
     if !tree.tokens.is_empty() {
         steps.push(Step::Enter(0));
     }
@@ -100,7 +106,7 @@ fn enter(
     visit: &mut impl FnMut(usize, Visit<'_>),
 ) -> Result<bool, DraftTreeError> {
     let is_root = node == 0;
-    if !is_root && let Some(sibling) = link(tree.next_sibling, node)? {
+    if let Some(sibling) = link(tree.next_sibling, node)? {
         steps.push(Step::Enter(sibling));
     }
     let fits = is_root || u32::try_from(tree.tokens[node]).is_ok_and(|token| matcher.accept_token(token));

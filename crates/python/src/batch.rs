@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBytes, PyString};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::buffer::mask::{MaskArray, MaskRow};
@@ -58,13 +58,12 @@ impl BatchGrammarMatcher {
         &self,
         matchers: &Bound<'_, PyAny>,
         bitmask: &Bound<'_, PyAny>,
-        indices: Option<Vec<isize>>,
+        indices: Option<&Bound<'_, PyAny>>,
         debug_print: bool,
     ) -> PyResult<()> {
-        let _ = debug_print;
         let py = bitmask.py();
         let matchers = collect(matchers)?;
-        let indices = indices.unwrap_or_else(|| (0..matchers.len().cast_signed()).collect());
+        let indices = rows_of(indices, matchers.len())?;
         check_length(py, "indices", indices.len(), matchers.len())?;
         let Some(first) = matchers.first() else { return Ok(()) };
         let words = first.get().words();
@@ -89,7 +88,13 @@ impl BatchGrammarMatcher {
                 jobs.iter().all(|&(matcher, row)| fill(matcher, row))
             }
         });
-        if all_filled { Ok(()) } else { Err(matcher::terminated(py)) }
+        if !all_filled {
+            return Err(matcher::terminated(py));
+        }
+        if debug_print {
+            print_debug(py, "batch_fill_next_token_bitmask", &matchers, |_| "filled")?;
+        }
+        Ok(())
     }
 
     /// Write the temperature of each matcher into a float32 array, -1 where there is none.
@@ -98,17 +103,20 @@ impl BatchGrammarMatcher {
     fn batch_fill_temperature(
         matchers: &Bound<'_, PyAny>,
         temperatures: &Bound<'_, PyAny>,
-        indices: Option<Vec<usize>>,
+        indices: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let py = temperatures.py();
         let matchers = collect(matchers)?;
-        let indices = indices.unwrap_or_else(|| (0..matchers.len()).collect());
+        let indices = rows_of(indices, matchers.len())?;
         check_length(py, "indices", indices.len(), matchers.len())?;
-        let highest = indices.iter().max().map_or(0, |&index| index.saturating_add(1));
+        if let Some(index) = indices.iter().find(|&&index| index < 0) {
+            return Err(errors::argument(py, format!("indices must not be negative, not {index}")));
+        }
+        let highest = indices.iter().max().map_or(0, |&index| index.unsigned_abs().saturating_add(1));
         let array = open_temperatures(temperatures, highest)?;
         for (matcher, index) in matchers.iter().zip(indices) {
             let value = matcher.get().lock(py).temperature().unwrap_or(-1.0);
-            let target = array.layout.pointer.wrapping_offset(index.cast_signed() * array.layout.strides[0]);
+            let target = array.layout.pointer.wrapping_offset(index * array.layout.strides[0]);
             // SAFETY: `index` is below `highest`, and the array was checked to have so many elements.
             unsafe { target.cast::<f32>().write_unaligned(value) };
         }
@@ -123,7 +131,6 @@ impl BatchGrammarMatcher {
         tokens: &Bound<'_, PyAny>,
         debug_print: bool,
     ) -> PyResult<Vec<bool>> {
-        let _ = debug_print;
         let py = tokens.py();
         let matchers = collect(matchers)?;
         let tokens = tokens
@@ -132,12 +139,16 @@ impl BatchGrammarMatcher {
             .collect::<PyResult<Vec<Option<u32>>>>()?;
         check_length(py, "tokens", tokens.len(), matchers.len())?;
         let jobs: Vec<_> = matchers.iter().map(Bound::get).zip(tokens).collect();
-        Ok(py.detach(|| {
+        let accepted: Vec<bool> = py.detach(|| {
             let accept = |&(matcher, token): &(&GrammarMatcher, Option<u32>)| {
                 token.is_some_and(|token| matcher.lock_detached().accept_token(token))
             };
             jobs.iter().map(accept).collect()
-        }))
+        });
+        if debug_print {
+            print_debug(py, "batch_accept_token", &matchers, |at| matcher::verdict(accepted[at]))?;
+        }
+        Ok(accepted)
     }
 
     /// Let each matcher take its string; returns which of them fit.
@@ -148,8 +159,13 @@ impl BatchGrammarMatcher {
         strings: &Bound<'_, PyAny>,
         debug_print: bool,
     ) -> PyResult<Vec<bool>> {
-        let _ = debug_print;
         let py = strings.py();
+        if strings.is_instance_of::<PyString>() || strings.is_instance_of::<PyBytes>() {
+            return Err(errors::argument(
+                py,
+                "strings must be a list with a string for each matcher, not one string",
+            ));
+        }
         let matchers = collect(matchers)?;
         let strings = strings.try_iter()?.collect::<PyResult<Vec<_>>>()?;
         check_length(py, "strings", strings.len(), matchers.len())?;
@@ -157,9 +173,13 @@ impl BatchGrammarMatcher {
         for (matcher, string) in matchers.iter().zip(&strings) {
             jobs.push((matcher.get(), matcher::bytes_of(string)?));
         }
-        Ok(py.detach(|| {
+        let accepted: Vec<bool> = py.detach(|| {
             jobs.iter().map(|(matcher, bytes)| matcher.lock_detached().accept_bytes(bytes)).collect()
-        }))
+        });
+        if debug_print {
+            print_debug(py, "batch_accept_string", &matchers, |at| matcher::verdict(accepted[at]))?;
+        }
+        Ok(accepted)
     }
 
     /// Take back the last steps of each matcher: the same number for all, or one for each.
@@ -202,6 +222,27 @@ impl BatchGrammarMatcher {
     fn __repr__(&self) -> String {
         format!("BatchGrammarMatcher(max_threads={})", self.threads)
     }
+}
+
+/// The row of each matcher: any iterable of integers, numpy and torch included; without one, the matchers' order.
+fn rows_of(indices: Option<&Bound<'_, PyAny>>, count: usize) -> PyResult<Vec<isize>> {
+    match indices {
+        None => Ok((0..count.cast_signed()).collect()),
+        Some(indices) => indices.try_iter()?.map(|index| index?.extract()).collect(),
+    }
+}
+
+/// Writes a line for each matcher of a batch, if `debug_print` was asked for.
+fn print_debug(
+    py: Python<'_>,
+    what: &str,
+    matchers: &[Bound<'_, GrammarMatcher>],
+    verdict: impl Fn(usize) -> &'static str,
+) -> PyResult<()> {
+    for (at, matcher) in matchers.iter().enumerate() {
+        matcher.get().print_debug(py, &format!("{what}, matcher {at}: {}", verdict(at)))?;
+    }
+    Ok(())
 }
 
 impl BatchGrammarMatcher {

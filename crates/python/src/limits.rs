@@ -84,6 +84,9 @@ pub(crate) fn budget(limits: Limits) -> Budget {
 }
 
 fn duration(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
+    if seconds == f64::INFINITY {
+        return Ok(Duration::MAX);
+    }
     let invalid = |_| errors::argument(py, format!("{name} must be a number of seconds, not {seconds}"));
     Duration::try_from_secs_f64(seconds).map_err(invalid)
 }

@@ -86,18 +86,24 @@ impl GrammarMatcher {
     /// A stop token fits when the grammar is complete, and terminates the matcher.
     #[pyo3(signature = (token_id, *, debug_print = false))]
     fn accept_token(&self, token_id: &Bound<'_, PyAny>, debug_print: bool) -> PyResult<bool> {
-        let _ = debug_print;
-        let Some(token) = token_id_of(token_id)? else { return Ok(false) };
-        Ok(self.lock(token_id.py()).accept_token(token))
+        let py = token_id.py();
+        let accepted = token_id_of(token_id)?.is_some_and(|token| self.lock(py).accept_token(token));
+        if debug_print {
+            self.print_debug(py, &format!("accept_token({token_id}): {}", verdict(accepted)))?;
+        }
+        Ok(accepted)
     }
 
     /// Take a string as one step. Returns whether all of it fits; if not, nothing has changed.
     #[pyo3(signature = (input_str, *, debug_print = false))]
     fn accept_string(&self, input_str: &Bound<'_, PyAny>, debug_print: bool) -> PyResult<bool> {
-        let _ = debug_print;
         let bytes = bytes_of(input_str)?;
         let py = input_str.py();
-        Ok(py.detach(|| self.matcher.lock().accept_bytes(bytes)))
+        let accepted = py.detach(|| self.matcher.lock().accept_bytes(bytes));
+        if debug_print {
+            self.print_debug(py, &format!("accept_string({}): {}", input_str.repr()?, verdict(accepted)))?;
+        }
+        Ok(accepted)
     }
 
     /// Write the mask of the tokens that can come next into row ``index`` of ``bitmask``.
@@ -112,7 +118,6 @@ impl GrammarMatcher {
         index: isize,
         debug_print: bool,
     ) -> PyResult<bool> {
-        let _ = debug_print;
         let py = bitmask.py();
         let mask = MaskArray::open(bitmask, self.words)?;
         let row = mask.rows.get(py, index)?;
@@ -123,7 +128,13 @@ impl GrammarMatcher {
         }
         // SAFETY: the mask is open until the end of the function; who else may use the row is the caller's to see to,
         // as with every function that writes into an array.
-        Ok(unsafe { row.fill(|row| matcher.fill_mask(row)) })
+        let is_restricted = unsafe { row.fill(|row| matcher.fill_mask(row)) };
+        drop(matcher);
+        if debug_print {
+            let what = if is_restricted { "some tokens are forbidden" } else { "all tokens are allowed" };
+            self.print_debug(py, &format!("fill_next_token_bitmask: {what}"))?;
+        }
+        Ok(is_restricted)
     }
 
     /// Fill the masks of all nodes of a tree of draft tokens, and come back to where it was.
@@ -279,7 +290,19 @@ impl GrammarMatcher {
     }
 }
 
+/// A verdict in words.
+pub(crate) fn verdict(accepted: bool) -> &'static str {
+    if accepted { "accepted" } else { "refused" }
+}
+
 impl GrammarMatcher {
+    /// Writes a line for `debug_print` to Python's standard error: what was done, and where the matcher stands now.
+    pub(crate) fn print_debug(&self, py: Python<'_>, what: &str) -> PyResult<()> {
+        let line = format!("tokenstile: {what}; {}\n", self.debug_state(py));
+        py.import("sys")?.getattr("stderr")?.call_method1("write", (line,))?;
+        Ok(())
+    }
+
     /// The matcher, once nobody else uses it.
     pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Matcher> {
         self.matcher.lock_py_attached(py)

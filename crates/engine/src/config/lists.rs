@@ -4,9 +4,10 @@
 //! two members or inside a key. Number nought is the start of the list. Places are interned like everything else in a
 //! generation, and what may be read at one, its *moves*, is found once and kept.
 //!
-//! Keys are read along a tree of their texts. At a node of the tree there is one terminal for each way on that leads
-//! to a key which may come; where there is but one way on, the terminal goes on along it, and where that ends, through
-//! the closing quote and the head of the value. A list whose next key is forced is so one terminal from comma to colon.
+//! The quote that opens a key is read by itself, together with the separator before it: that is the same for all places
+//! of all lists, and few tokens go past it. Keys are then read along a tree of their texts. At a node of the tree there is
+//! one terminal for each way on that leads to a key which may come; where there is but one way on, the terminal goes on
+//! along it. What follows a key is found when its text has been read, and not for each key that might come.
 //!
 //! The keys of others are terminals that exclude the keys of the entries and, where no key may come twice, those that the
 //! list has had. When such a key is read to its end, [`Generation::finish_key`] puts what was read into the place below.
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::{List, ListId, MachineRuleId};
 use tokenstile_grammar::members::{Member, Slot, State};
+use tokenstile_grammar::passes::ByteSet;
 
 use super::sets::SetId;
 use super::symbol::{Symbol, SymbolKind};
@@ -38,7 +40,9 @@ enum Phase {
     Start,
     /// After a separator.
     Before,
-    /// At this node of the key tree, the quote before it read.
+    /// After the quote that opens a key.
+    Quoted,
+    /// At this node of the key tree.
     Key(u32),
     /// In the key of the others with this number, whose value is this variant.
     OtherKey { others: u32, variant: u32 },
@@ -278,7 +282,7 @@ impl Generation {
     pub(crate) fn is_before_member(&self, config: SetId) -> bool {
         let is_before = |symbol: Symbol| match symbol.kind() {
             SymbolKind::Frame(node, number) if number > 0 && self.machine().node(node).list.is_some() => {
-                self.lists().place(number).place.phase == Phase::Before
+                matches!(self.lists().place(number).place.phase, Phase::Before | Phase::Quoted)
             }
             _ => false,
         };
@@ -289,18 +293,45 @@ impl Generation {
     }
 }
 
+impl Generation {
+    /// The bytes that may be read next on top of a stack, if a list stands in a key there: perhaps too many, but cheap to
+    /// know.
+    pub(crate) fn key_bytes(&self, rest: SetId) -> Option<&ByteSet> {
+        let &[(symbol, _)] = self.sets().items(rest) else { return None };
+        let SymbolKind::Frame(node, number) = symbol.kind() else { return None };
+        let list = self.machine().node(node).list.as_ref().filter(|_| number > 0)?;
+        let list = self.machine().list(list.list);
+        let node = match self.lists().place(number).place.phase {
+            Phase::Key(node) | Phase::Cut(CutPhase::Key { node, .. }) => node,
+            Phase::Quoted if list.others.iter().all(|others| others.keys.is_none()) => 0,
+            _ => return None,
+        };
+        let is_whole = self.sets().holes(rest) == 0;
+        list.keys.nodes.get(node as usize).filter(|_| is_whole).map(|node| &node.next_bytes)
+    }
+}
+
 /// What a top keeps of a place.
 ///
 /// Which keys a list has had makes nearly every place a new one, and for a mask nearly nothing of that matters. So what is
 /// kept is as much as tokens usually see, and the rest is in a hole. That makes tops few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum CutPhase {
-    /// After a member: whether the list may end, and the hole that it goes on in after a separator, if it may go on.
-    After { ends: bool, hole: Option<u8> },
+    /// After a member: whether the list may end, and how it goes on, if it may.
+    After { ends: bool, on: Option<CutOn> },
     /// In a key of others; after the value the list goes on in a hole.
     OtherKey { others: u32, variant: u32, hole: u8 },
     /// At a node of the key tree, with these choices below it. What comes after a value is lost.
     Key { node: u32, choice: u32 },
+}
+
+/// How a list that was cut off goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct CutOn {
+    /// Whether the quote of a key follows the separator.
+    quoted: bool,
+    /// What follows then.
+    hole: u8,
 }
 
 /// How a place is cut off.
@@ -313,8 +344,8 @@ pub(super) enum PlaceCut {
     Alone(u32),
     /// To a place with a hole for what is found at `next`, under which nothing else is needed.
     Key { next: Target, others: u32, variant: u32 },
-    /// To a place with a hole for what is found at `next`, if there is one.
-    After { next: Option<Target>, ends: bool },
+    /// To a place with a hole for what is found at `next`, if there is one, after a separator and, if `quoted`, a quote.
+    After { next: Option<Target>, quoted: bool, ends: bool },
 }
 
 impl Generation {
@@ -327,7 +358,7 @@ impl Generation {
         let moves = || self.list_moves(list, number);
         match phase {
             Phase::Start => PlaceCut::Keep,
-            Phase::Before => PlaceCut::Hole,
+            Phase::Before | Phase::Quoted => PlaceCut::Hole,
             Phase::Key(node) => {
                 let ranks = &self.machine().list(list).keys.nodes[node as usize].ranks;
                 let choice = self.lists().intern_choice(in_ranks(&self.allowed(state).keyed, ranks));
@@ -338,14 +369,18 @@ impl Generation {
                 PlaceCut::Key { next: moves().all[0].target, others, variant }
             }
             Phase::After => {
-                let before = Place { state, phase: Phase::Before };
-                let goes_on = !moves().all.is_empty();
-                let next = goes_on.then(|| Target::Place(self.lists().intern_place(before)));
-                PlaceCut::After { next, ends: moves().ends }
+                let next = |phase| Target::Place(self.lists().intern_place(Place { state, phase }));
+                let Moves { ends, all } = moves();
+                let quoted = matches!(**all, [Move { terminal: Some(_), rule: None, target: Target::Place(place) }]
+                    if self.lists().place(place).place.phase == Phase::Quoted);
+                let phase = if quoted { Phase::Quoted } else { Phase::Before };
+                PlaceCut::After { next: (!all.is_empty()).then(|| next(phase)), quoted, ends: *ends }
             }
-            Phase::Cut(CutPhase::After { ends, hole }) => {
-                PlaceCut::After { next: hole.map(|hole| Target::Hole(hole.into())), ends }
-            }
+            Phase::Cut(CutPhase::After { ends, on }) => PlaceCut::After {
+                next: on.map(|on| Target::Hole(on.hole.into())),
+                quoted: on.is_some_and(|on| on.quoted),
+                ends,
+            },
         }
     }
 
@@ -354,9 +389,9 @@ impl Generation {
         self.intern_cut(list, CutPhase::OtherKey { others, variant, hole })
     }
 
-    /// The place after a member of a list that goes on in a hole, if it may.
-    pub(super) fn cut_after(&self, list: ListId, ends: bool, hole: Option<u8>) -> u32 {
-        self.intern_cut(list, CutPhase::After { ends, hole })
+    /// The place after a member of a list that goes on in a hole, if it may, behind a quote if it is `quoted`.
+    pub(super) fn cut_after(&self, list: ListId, ends: bool, quoted: bool, hole: Option<u8>) -> u32 {
+        self.intern_cut(list, CutPhase::After { ends, on: hole.map(|hole| CutOn { quoted, hole }) })
     }
 
     /// Nothing is known of the state of a place that was cut off, so it has that of the start.
@@ -389,6 +424,7 @@ impl<'g> Finder<'g> {
     fn find(mut self, phase: Phase) -> Moves {
         match phase {
             Phase::Start | Phase::Before => self.begin(),
+            Phase::Quoted => self.begin_key(),
             Phase::Key(node) => {
                 self.keyed = &self.allowed().keyed;
                 self.read_key(node, TerminalId::EMPTY);
@@ -408,15 +444,13 @@ impl<'g> Finder<'g> {
     /// The moves where only so much is known of the state.
     fn find_cut(mut self, phase: CutPhase) -> Moves {
         match phase {
-            CutPhase::After { ends, hole } => {
-                let separator = self.generation.terminal(self.list.separator);
-                let target = |hole: u8| Target::Hole(hole.into());
-                let all = hole.iter().map(|&hole| Move {
-                    terminal: Some(separator),
+            CutPhase::After { ends, on } => {
+                let step = |on: CutOn| Move {
+                    terminal: Some(if on.quoted { self.opening() } else { self.separator() }),
                     rule: None,
-                    target: target(hole),
-                });
-                return Moves { ends, all: all.collect() };
+                    target: Target::Hole(on.hole.into()),
+                };
+                return Moves { ends, all: on.map(step).into_iter().collect() };
             }
             CutPhase::OtherKey { others, variant, hole } => {
                 self.call_other(others, variant, Target::Hole(hole.into()));
@@ -457,9 +491,18 @@ impl<'g> Finder<'g> {
         self.generation.terminals().concat(a, b)
     }
 
+    fn separator(&self) -> TerminalId {
+        self.generation.terminal(self.list.separator)
+    }
+
+    /// A separator and the quote of the next key.
+    fn opening(&self) -> TerminalId {
+        self.concat(self.separator(), self.generation.terminal(self.list.quote))
+    }
+
     /// A separator and what may begin behind it: as one terminal if that is one.
     fn separate(&mut self) {
-        let separator = self.generation.terminal(self.list.separator);
+        let separator = self.separator();
         self.begin();
         match self.moves.as_mut_slice() {
             [] => {}
@@ -473,17 +516,47 @@ impl<'g> Finder<'g> {
         }
     }
 
-    /// Any member.
+    /// Any member, or the quote that opens its key.
     fn begin(&mut self) {
+        let allowed = self.allowed();
+        if !allowed.keyed.is_empty() || allowed.rest.iter().any(|&member| self.may_have_key(member)) {
+            let quote = self.generation.terminal(self.list.quote);
+            let target = self.place(self.state, Phase::Quoted);
+            self.moves.push(Move { terminal: Some(quote), rule: None, target });
+        }
+        for &member in &allowed.rest {
+            if self.other_keys(member).is_none() {
+                self.read_member(member);
+            }
+        }
+    }
+
+    /// The key of any member, behind its quote.
+    fn begin_key(&mut self) {
         let allowed = self.allowed();
         self.keyed = &allowed.keyed;
         if !self.keyed.is_empty() {
-            let quote = self.generation.terminal(self.list.quote);
-            self.read_key(0, quote);
+            self.read_key(0, TerminalId::EMPTY);
         }
         for &member in &allowed.rest {
-            self.read_member(member, TerminalId::EMPTY);
+            if let (Slot::Others(others), Some(keys)) = (member.slot, self.other_keys(member)) {
+                self.read_other_key(keys, others, member.variant);
+            }
         }
+    }
+
+    /// The texts of a member's keys, if it is one of others that have keys.
+    fn other_keys(&self, member: Member) -> Option<ExprId> {
+        match member.slot {
+            Slot::Entry(_) => None,
+            Slot::Others(others) => self.list.others[others as usize].keys,
+        }
+    }
+
+    /// Whether there is a key that a member of others may have, if these have keys.
+    fn may_have_key(&self, member: Member) -> bool {
+        let any = |keys| self.list.always_free || self.other_key(keys) != TerminalId::NEVER;
+        self.other_keys(member).is_some_and(any)
     }
 
     /// The keys at and below a node of the tree, behind `before`, which may be nothing.
@@ -499,7 +572,6 @@ impl<'g> Finder<'g> {
                     before = self.concat(before, text);
                     at = only;
                 }
-                (true, None, None) => return self.end_key(at, before),
                 _ => break,
             }
         }
@@ -508,7 +580,7 @@ impl<'g> Finder<'g> {
             return;
         }
         if self.list.keys.nodes[at as usize].ends && self.may_end_key(at) {
-            self.end_key(at, TerminalId::EMPTY);
+            self.end_key(at);
         }
         let ways: Vec<u32> = self.ways_on(at).collect();
         for way in ways {
@@ -531,11 +603,11 @@ impl<'g> Finder<'g> {
     }
 
     /// The end of the key of a node, and its value.
-    fn end_key(&mut self, node: u32, before: TerminalId) {
+    fn end_key(&mut self, node: u32) {
         let rank = self.list.keys.nodes[node as usize].ranks.start;
         let entry = self.list.keys.entries[rank as usize];
         for &(_, variant) in in_ranks(self.keyed, &(rank..rank + 1)) {
-            self.read_member(Member { slot: Slot::Entry(entry), variant }, before);
+            self.read_member(Member { slot: Slot::Entry(entry), variant });
         }
     }
 
@@ -545,34 +617,31 @@ impl<'g> Finder<'g> {
         self.generation.lists().intern_state(&Had { list: self.had.list, state, seen })
     }
 
-    /// A member whose key has been read up to its closing quote, if it is an entry that has one.
-    fn read_member(&mut self, member: Member, before: TerminalId) {
+    /// A member whose key has been read up to its closing quote, if it has one.
+    fn read_member(&mut self, member: Member) {
         let value = match member.slot {
             Slot::Entry(entry) => &self.list.entries[entry as usize][member.variant as usize],
-            Slot::Others(others) => {
-                let family = &self.list.others[others as usize];
-                if let Some(keys) = family.keys {
-                    return self.read_other_key(keys, others, member.variant);
-                }
-                &family.variants[member.variant as usize]
-            }
+            Slot::Others(others) => &self.list.others[others as usize].variants[member.variant as usize],
         };
         let target = if self.is_cut {
             Target::Hole(LOST_HOLE)
         } else {
             self.place(self.after(member, self.had.seen), Phase::After)
         };
-        let head = value.head.map_or(TerminalId::EMPTY, |head| self.generation.terminal(head));
-        let terminal = self.concat(before, head);
-        let terminal = (terminal != TerminalId::EMPTY).then_some(terminal);
+        let terminal = value.head.map(|head| self.generation.terminal(head));
         self.moves.push(Move { terminal, rule: value.rule, target });
+    }
+
+    /// A key of others behind its quote, with the texts `keys`.
+    fn other_key(&self, keys: ExprId) -> TerminalId {
+        let texts = self.generation.terminal(keys);
+        let excluded = self.generation.excluded_keys(self.had);
+        self.generation.terminals().key(texts, excluded, self.list.unique)
     }
 
     /// The key of one of the others.
     fn read_other_key(&mut self, keys: ExprId, others: u32, variant: u32) {
-        let texts = self.generation.terminal(keys);
-        let excluded = self.generation.excluded_keys(self.had);
-        let terminal = self.generation.terminals().key(texts, excluded, self.list.unique);
+        let terminal = self.other_key(keys);
         if terminal != TerminalId::NEVER {
             let target = self.place(self.state, Phase::OtherKey { others, variant });
             self.moves.push(Move { terminal: Some(terminal), rule: None, target });

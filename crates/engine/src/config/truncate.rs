@@ -143,10 +143,10 @@ impl Generation {
                 let hole = self.hole_of(node, next, below, cut);
                 Some((Symbol::frame(node, self.cut_other_key(list, others, variant, hole)), SetId::BOTTOM))
             }
-            PlaceCut::After { next, ends } => {
+            PlaceCut::After { next, quoted, ends } => {
                 let hole = next.map(|next| self.hole_of(node, next, below, cut));
                 let below = self.truncate_rest(below, depth, cut);
-                Some((Symbol::frame(node, self.cut_after(list, ends, hole)), below))
+                Some((Symbol::frame(node, self.cut_after(list, ends, quoted, hole)), below))
             }
         }
     }

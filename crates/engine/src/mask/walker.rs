@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use smallvec::SmallVec;
+use tokenstile_grammar::passes::ByteSet;
 
 use super::fan::Fan;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
@@ -157,6 +158,10 @@ impl<'g> Walker<'g> {
         match &table.exits {
             Exits::Few(ends) => self.add(exit_trie, ends, rest),
             Exits::ByByte(exits) => {
+                let may_come = |bytes: &ByteSet| exits.iter().any(|exit| bytes.contains(exit.byte));
+                if !self.generation.key_bytes(rest).is_none_or(may_come) {
+                    return;
+                }
                 let (fan, holes) = self.fan(rest);
                 for hole in numbers(holes) {
                     self.pending.push(Pending::Table {
@@ -187,10 +192,20 @@ impl<'g> Walker<'g> {
         }
     }
 
+    /// Goes on at some nodes on top of `rest`.
     fn add(&mut self, trie: &'g Arc<Trie>, nodes: &[NodeIndex], rest: SetId) {
         if nodes.is_empty() {
             return;
         }
+        let Some(bytes) = self.generation.key_bytes(rest) else { return self.add_all(trie, nodes, rest) };
+        let goes_on = |&node: &NodeIndex| trie.children(node).any(|child| bytes.contains(trie.byte(child)));
+        let nodes: SmallVec<[NodeIndex; 16]> = nodes.iter().copied().filter(goes_on).collect();
+        if !nodes.is_empty() {
+            self.add_all(trie, &nodes, rest);
+        }
+    }
+
+    fn add_all(&mut self, trie: &'g Arc<Trie>, nodes: &[NodeIndex], rest: SetId) {
         if self.groups.entry(rest).or_default().add(trie, nodes) {
             self.waiting.push(rest);
         }

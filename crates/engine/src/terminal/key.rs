@@ -59,21 +59,19 @@ pub(super) struct TextByte {
 }
 
 impl Arena {
-    /// A JSON string with its quotes, whose text is in `inner` and not excluded.
+    /// A JSON string behind its opening quote, whose text is in `inner` and not excluded.
     ///
     /// With `remember` the state after the closing quote is one that [`Arena::finished_text`] knows the text of. Without,
     /// it is [`TerminalId::EMPTY`], and the text is forgotten as soon as it is none of the excluded ones.
     pub(crate) fn key(&self, inner: TerminalId, exclusion: ExclusionId, remember: bool) -> TerminalId {
-        let quote = self.literal(b"\"");
-        let key = self.intern_key(Key {
-            plain: self.concat(self.json_text(inner, 0), quote),
+        self.intern_key(Key {
+            plain: self.concat(self.json_text(inner, 0), self.literal(b"\"")),
             inner,
             spans: self.spans(exclusion),
             depth: 0,
             escape: Spelling::default(),
             text: remember.then_some(TextId::EMPTY),
-        });
-        self.concat(quote, key)
+        })
     }
 
     /// The text of a key whose closing quote was the last byte read, if it was to be remembered.

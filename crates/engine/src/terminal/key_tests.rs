@@ -170,6 +170,11 @@ struct Case {
     remember: bool,
 }
 
+/// A key with its opening quote.
+fn string(arena: &Arena, key: TerminalId) -> TerminalId {
+    arena.concat(arena.literal(b"\""), key)
+}
+
 impl Case {
     fn new(language: &Language, names: &[Text], seen: &[Text], remember: bool, longest_token: usize) -> Self {
         let arena = Arena::new(longest_token);
@@ -178,7 +183,7 @@ impl Case {
         for text in seen {
             exclusion = arena.exclude(exclusion, &spell(text));
         }
-        let start = arena.key(term(&arena, language), exclusion, remember);
+        let start = string(&arena, arena.key(term(&arena, language), exclusion, remember));
         let mut allowed = texts(language);
         allowed.retain(|text| !names.contains(text) && !seen.contains(text));
         Case { arena, start, allowed, remember }
@@ -388,7 +393,7 @@ fn tables_with_a_real_vocabulary() {
     let arena = Arena::new(vocab.table().max_token_bytes());
     let any = arena.repeat(arena.class(&CharSet::any()), 0, Term::UNBOUNDED);
     let names = ["name", "names", "id", "type", "", "na\"me", "größe", "text", " key"];
-    let start = arena.key(any, arena.exclusion(names), false);
+    let start = string(&arena, arena.key(any, arena.exclusion(names), false));
     for read in [
         "",
         "\"",
@@ -430,7 +435,7 @@ fn exclusions_grow_by_one_at_a_time() {
     assert!(arena.memory_bytes() < 2_000_000, "{}", arena.memory_bytes());
     let digits = arena.repeat(arena.class(&CharSet::new([('0', '9')])), 1, 3);
     let numbers = arena.concat(arena.literal(b"k"), digits);
-    let key = arena.key(numbers, exclusion, true);
+    let key = string(&arena, arena.key(numbers, exclusion, true));
     let read = |text: &str| text.bytes().fold(key, |state, byte| arena.step(state, byte));
     assert_eq!(read("\"k17\""), TerminalId::NEVER);
     assert_eq!(arena.finished_text(read("\"k017\"")), Some("k017"));

@@ -4,6 +4,8 @@
 //! one thing for each way on, and not one for each key. The keys are numbered in the order of their texts, their
 //! *rank*; those below a node are a range of ranks, so that whether one of them may come is a look into a sorted list.
 
+use crate::passes::ByteSet;
+
 /// A node of the tree: the keys that begin with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyNode {
@@ -15,6 +17,8 @@ pub struct KeyNode {
     pub ends: bool,
     /// The nodes below, in the order of their texts.
     pub below: Vec<u32>,
+    /// The bytes that may come next, if all keys may, in any spelling as a JSON string.
+    pub next_bytes: ByteSet,
 }
 
 /// The tree.
@@ -61,6 +65,7 @@ impl KeyTree {
                 ranks: keys.start as u32..keys.end as u32,
                 ends,
                 below: Vec::new(),
+                next_bytes: ByteSet::NONE,
             });
             if let Some(above) = above {
                 self.nodes[above].below.push(at as u32);
@@ -72,6 +77,8 @@ impl KeyTree {
                 let start = groups.last().map_or(longer.start, |group| group.end);
                 groups.push(start..start + group.len());
             }
+            let first_bytes = groups.iter().map(|group| sorted[group.start].0.as_bytes()[depth]);
+            self.nodes[at].next_bytes = next_bytes(ends, first_bytes);
             // The last on the stack is made first.
             for group in groups.into_iter().rev() {
                 let shared = shared_length(sorted[group.start].0, sorted[group.end - 1].0);
@@ -79,6 +86,20 @@ impl KeyTree {
             }
         }
     }
+}
+
+/// The bytes that may come next where a text may end, or go on with one of these bytes.
+fn next_bytes(ends: bool, first_bytes: impl Iterator<Item = u8>) -> ByteSet {
+    let mut bytes = ByteSet::NONE;
+    if ends {
+        bytes.add(b'"');
+    }
+    for byte in first_bytes {
+        // Each character may be written as an escape.
+        bytes.add(byte);
+        bytes.add(b'\\');
+    }
+    bytes
 }
 
 /// How many bytes two texts share at their beginning, in whole code points.

@@ -25,7 +25,8 @@ impl ByteSet {
         self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
     }
 
-    fn add(&mut self, byte: u8) {
+    /// Adds a byte.
+    pub fn add(&mut self, byte: u8) {
         self.0[usize::from(byte) / 64] |= 1 << (byte % 64);
     }
 }

@@ -70,6 +70,13 @@ impl<'py> MaskArray<'py> {
                 "the bitmask must have {words} words in a row for this vocabulary, not {columns}"
             ));
         }
+        let is_one_place = |count: usize, stride: isize| count > 1 && stride == 0;
+        if is_one_place(matrix.rows, matrix.row_stride) || is_one_place(matrix.columns, matrix.column_stride)
+        {
+            let message =
+                "the bitmask was expanded: several of its elements are one place in memory; copy it first";
+            return Err(message.to_owned());
+        }
         Ok(MaskRows(matrix))
     }
 }
