@@ -126,7 +126,11 @@ def test_strides(backend, dtype, name):
 @ON_EACH
 def test_a_bitmask_of_any_strides(backend):
     logits, mask = torch.randn(4, 100, device=DEVICE), random_mask(4, 100)
-    for strided in (mask.T.contiguous().T, torch.stack([mask, mask], dim=2)[:, :, 1], torch.cat([mask, mask], dim=1)):
+    for strided in (
+        mask.T.contiguous().T,
+        torch.stack([mask, mask], dim=2)[:, :, 1],
+        torch.cat([mask, mask], dim=1),
+    ):
         found = logits.clone()
         xgr.apply_token_bitmask_inplace(found, strided, backend=backend)
         assert same(found, reference(logits, mask))
@@ -147,7 +151,15 @@ def test_one_dimension(backend):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_indices(backend, dtype):
     logits, mask = torch.randn(6, 101).to(dtype).to(DEVICE), random_mask(4, 101)
-    choices = [[], [0], [2, 0], [3, 3, 1], np.array([2, 0]), (0, 1, 2, 3), torch.tensor([2, 0], dtype=torch.int32)]
+    choices = [
+        [],
+        [0],
+        [2, 0],
+        [3, 3, 1],
+        np.array([2, 0]),
+        (0, 1, 2, 3),
+        torch.tensor([2, 0], dtype=torch.int32),
+    ]
     choices += [torch.tensor([3, 1], device=DEVICE), torch.tensor([3, 1], device=DEVICE, dtype=torch.int32)]
     for indices in choices:
         found = logits.clone()
@@ -191,7 +203,9 @@ def test_nothing_to_do(backend):
         logits = torch.zeros(rows, columns, device=DEVICE)
         xgr.apply_token_bitmask_inplace(logits, random_mask(rows, columns), backend=backend)
     wide = torch.zeros(1, 10, device=DEVICE)
-    xgr.apply_token_bitmask_inplace(wide, torch.zeros(1, 9, dtype=torch.int32, device=DEVICE), backend=backend)
+    xgr.apply_token_bitmask_inplace(
+        wide, torch.zeros(1, 9, dtype=torch.int32, device=DEVICE), backend=backend
+    )
     assert torch.isneginf(wide).all()
 
 
@@ -213,7 +227,11 @@ def refused_cases():
 
 
 @ON_EACH
-@pytest.mark.parametrize(("name", "logits", "mask", "options"), list(refused_cases()), ids=lambda it: it if isinstance(it, str) else "")
+@pytest.mark.parametrize(
+    ("name", "logits", "mask", "options"),
+    list(refused_cases()),
+    ids=lambda it: it if isinstance(it, str) else "",
+)
 def test_refused(backend, name, logits, mask, options):
     with pytest.raises(ValueError):  # noqa: PT011 - each has its own message
         xgr.apply_token_bitmask_inplace(logits, mask, backend=backend, **options)
@@ -265,7 +283,10 @@ def test_rows_beyond_the_reach_of_32_bits(backend):
     xgr.apply_token_bitmask_inplace(logits, mask, backend=backend)
     forbidden = torch.isneginf(logits[-1]).nonzero().flatten().tolist()
     assert forbidden == list(range(160, 192))
-    assert (logits[:-1].view(torch.int16).amin().item(), logits[:-1].view(torch.int16).amax().item()) == (0, 0)
+    assert (logits[:-1].view(torch.int16).amin().item(), logits[:-1].view(torch.int16).amax().item()) == (
+        0,
+        0,
+    )
 
 
 def test_the_cuda_source_compiles():
@@ -276,7 +297,9 @@ def test_the_cuda_source_compiles():
 
     if torch.version.cuda is None:
         pytest.skip("this build of torch has no CUDA")
-    source = resources.files("tokenstile.kernels").joinpath("apply_token_bitmask.cu").read_text(encoding="utf-8")
+    source = (
+        resources.files("tokenstile.kernels").joinpath("apply_token_bitmask.cu").read_text(encoding="utf-8")
+    )
     for dtype in DTYPES:
         macros = [f"-D{name}={value}" for name, value in cuda.definitions(dtype).items()]
         image = nvrtc.compile_image(source, ["--gpu-architecture=sm_90", "--std=c++17", *macros])
@@ -288,7 +311,7 @@ def test_the_cuda_source_compiles():
 @pytest.mark.skipif(IS_INTERPRETED, reason="the interpreter takes tensors of the CPU")
 @pytest.mark.parametrize("backend", ["triton", "cuda"])
 def test_tensors_of_the_cpu_are_refused(backend):
-    with pytest.raises(ValueError, match="CPU|cpu"):
+    with pytest.raises(ValueError, match=r"CPU|cpu"):
         xgr.apply_token_bitmask_inplace(
             torch.zeros(2, 32), torch.zeros(2, 1, dtype=torch.int32), backend=backend
         )

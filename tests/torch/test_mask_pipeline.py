@@ -85,7 +85,11 @@ def test_tokens_that_do_not_fit(compiled, vocab, device):
     matchers = [xgr.GrammarMatcher(compiled), xgr.GrammarMatcher(compiled), None]
     pipeline = MaskPipeline(3, len(vocab), device=device)
     assert pipeline.accept(matchers, [vocab.index("["), vocab.index("]"), 10**9]) == [True, False, True]
-    assert pipeline.accept(matchers, torch.tensor([vocab.index("]"), vocab.index("{"), -1])) == [True, True, True]
+    assert pipeline.accept(matchers, torch.tensor([vocab.index("]"), vocab.index("{"), -1])) == [
+        True,
+        True,
+        True,
+    ]
     with pytest.raises(ValueError, match="2 tokens for 3"):
         pipeline.accept(matchers, [1, 2])
 

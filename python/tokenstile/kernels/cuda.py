@@ -79,7 +79,9 @@ def _launch(rows: DeviceRows) -> None:
 
 @cache
 def _function(dtype: Any, device: int) -> nvrtc.Function:  # noqa: ANN401 - a torch dtype
-    source = resources.files("tokenstile.kernels").joinpath("apply_token_bitmask.cu").read_text(encoding="utf-8")
+    source = (
+        resources.files("tokenstile.kernels").joinpath("apply_token_bitmask.cu").read_text(encoding="utf-8")
+    )
     return nvrtc.compile_function(source, "apply_token_bitmask", device, definitions(dtype))
 
 

@@ -61,7 +61,9 @@ class DeviceRows:
     @property
     def is_aligned(self) -> bool:
         """Whether every row begins with a whole group."""
-        return self.misalignment == 0 and (self.logits.shape[0] == 1 or self.logits.stride(0) % self.lanes == 0)
+        return self.misalignment == 0 and (
+            self.logits.shape[0] == 1 or self.logits.stride(0) % self.lanes == 0
+        )
 
 
 def applied_by(
@@ -94,13 +96,15 @@ def negative_infinity(dtype: Any) -> int:  # noqa: ANN401 - a torch dtype
     """Return the bits of minus infinity."""
     integer = {2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
     bits = torch.tensor(float("-inf"), dtype=dtype).view(integer).item()
-    return int(bits) % (1 << (8 * dtype.itemsize))
+    return int(bits % (1 << (8 * dtype.itemsize)))
 
 
 def _check(logits: Any, bitmask: Any) -> None:  # noqa: ANN401 - torch tensors
     for name, array in (("logits", logits), ("bitmask", bitmask)):
         if not isinstance(array, torch.Tensor):
-            raise BitmaskError(f"this kernel takes torch tensors, and the {name} are a {type(array).__name__}")
+            raise BitmaskError(
+                f"this kernel takes torch tensors, and the {name} are a {type(array).__name__}"
+            )
     if logits.is_floating_point() and logits.dtype not in _ELEMENTS:
         names = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in _ELEMENTS))
         raise BitmaskError(f"the elements of the logits must be {names}, not {logits.dtype}")
@@ -128,6 +132,8 @@ def _indices(indices: Any, rows: int, device: Any) -> Any:  # noqa: ANN401 - tor
     numbers = [int(index) for index in indices]
     for number in numbers:
         if not 0 <= number < rows:
-            raise InvalidArgumentError(f"there is no row {number}: the logits and the bitmask have {rows} in common")
+            raise InvalidArgumentError(
+                f"there is no row {number}: the logits and the bitmask have {rows} in common"
+            )
     host = torch.tensor(numbers, dtype=torch.int64)
     return host.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else host.to(device)

@@ -110,13 +110,17 @@ def _driver() -> ctypes.CDLL:
 @cache
 def _nvrtc() -> ctypes.CDLL:
     if torch.version.cuda is None:
-        raise RuntimeError("this build of torch has no CUDA, which the kernel 'cuda' needs; leave backend at 'auto'")
+        raise RuntimeError(
+            "this build of torch has no CUDA, which the kernel 'cuda' needs; leave backend at 'auto'"
+        )
     for candidate in _nvrtc_candidates(torch.version.cuda.partition(".")[0]):
         try:
             return ctypes.CDLL(candidate)
         except OSError:
             continue
-    raise RuntimeError("the library NVRTC was not found, which the kernel 'cuda' needs; leave backend at 'auto'")
+    raise RuntimeError(
+        "the library NVRTC was not found, which the kernel 'cuda' needs; leave backend at 'auto'"
+    )
 
 
 def _nvrtc_candidates(major: str) -> Iterator[str]:

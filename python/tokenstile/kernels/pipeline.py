@@ -11,7 +11,7 @@ A step of a model takes milliseconds in which the CPU has nothing to do. `MaskPi
 The forward pass does not wait for the matchers, for it reads the sampled tokens where they are. So what is left of the
 cost of a step is the kernel that applies the masks. For that to be so:
 
-1. Masks are filled into one buffer of pinned memory, so that copying needs no help from the CPU, on a stream of its own.
+1. Masks are filled into one buffer of pinned memory, so that the GPU copies them by itself, on a stream of its own.
 2. The buffer is written again only after it was copied, and the masks on the GPU only after they were applied. Events
    see to both, in whatever order and on whatever stream the caller works.
 3. Matchers take tokens and fill masks in one native call each, for the whole batch, without the GIL.
@@ -62,7 +62,9 @@ class MaskPipeline:
         is_gpu = self._device.type == "cuda"
         self._host = torch.full(shape, -1, dtype=torch.int32, pin_memory=is_gpu)
         self._rows = 0
-        self._stream, self._copied, self._applied = None, None, None
+        self._stream: Any = None
+        self._copied: Any = None
+        self._applied: Any = None
         if is_gpu:
             self._stream = torch.cuda.Stream(self._device)
             self._copied, self._applied = torch.cuda.Event(), torch.cuda.Event()
@@ -82,20 +84,21 @@ class MaskPipeline:
         ids = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
         if len(ids) != len(matchers):
             raise InvalidArgumentError(f"there are {len(ids)} tokens for {len(matchers)} matchers")
-        live = self._live(matchers)
+        rows, live = _live(matchers)
         fits = [True] * len(ids)
-        results = self._batch.batch_accept_token([matchers[row] for row in live], [ids[row] for row in live])
-        for row, fit in zip(live, results, strict=True):
+        for row, fit in zip(
+            rows, self._batch.batch_accept_token(live, [ids[row] for row in rows]), strict=True
+        ):
             fits[row] = fit
         return fits
 
     def fill(self, matchers: Sequence[GrammarMatcher | None]) -> None:
         """Fill the masks of all matchers, and begin to copy them. Rows without a matcher, or terminated, allow all."""
         buffer = self.buffer(len(matchers))
-        live = self._live(matchers)
+        rows, live = _live(matchers)
         if len(live) < len(matchers):
-            buffer[sorted(set(range(len(matchers))).difference(live))] = -1
-        self._batch.batch_fill_next_token_bitmask([matchers[row] for row in live], buffer, live)
+            buffer[sorted(set(range(len(matchers))).difference(rows))] = -1
+        self._batch.batch_fill_next_token_bitmask(live, buffer, rows)
         self.send()
 
     def advance(self, matchers: Sequence[GrammarMatcher | None], tokens: Iterable[int]) -> list[bool]:
@@ -107,7 +110,9 @@ class MaskPipeline:
     def buffer(self, rows: int) -> Any:  # noqa: ANN401 - a torch tensor
         """Return ``rows`` rows of the pinned buffer to write masks into by other means; then call `send`."""
         if not 0 <= rows <= self._host.shape[0]:
-            raise InvalidArgumentError(f"the pipeline was made for {self._host.shape[0]} rows, not for {rows}")
+            raise InvalidArgumentError(
+                f"the pipeline was made for {self._host.shape[0]} rows, not for {rows}"
+            )
         if self._copied is not None:
             self._copied.synchronize()
         self._rows = rows
@@ -148,7 +153,12 @@ class MaskPipeline:
         if self._applied is not None:
             self._applied.record(torch.cuda.current_stream(self._device))
 
-    @staticmethod
-    def _live(matchers: Sequence[GrammarMatcher | None]) -> list[int]:
-        """Return the rows that are constrained and have not ended."""
-        return [row for row, matcher in enumerate(matchers) if matcher is not None and not matcher.is_terminated()]
+
+def _live(matchers: Sequence[GrammarMatcher | None]) -> tuple[list[int], list[GrammarMatcher]]:
+    """Return the matchers that constrain and have not ended, and their rows."""
+    rows, live = [], []
+    for row, matcher in enumerate(matchers):
+        if matcher is not None and not matcher.is_terminated():
+            rows.append(row)
+            live.append(matcher)
+    return rows, live
