@@ -1,8 +1,8 @@
 // Writes minus infinity over the logits that a bitmask forbids, for a batch in one launch.
 //
 // device_rows.py says what a group is and why. A thread does GROUPS_PER_THREAD groups of one row, as far apart as the
-// block is wide, so that the stores of a warp lie side by side. It reads the bits of all of them before it acts on the
-// first: the reads are then under way together.
+// block is wide, so that the stores of a warp lie side by side. First it reads the bits of all of them, then what must be
+// read of the logits, and then it writes: what is read is then under way together.
 //
 // Compiled by nvrtc.py, which gives ELEMENT (an unsigned integer as wide as a logit), NEGATIVE_INFINITY (its bits),
 // THREADS and GROUPS_PER_THREAD. `Rows` is laid out as in cuda.py.
@@ -43,24 +43,18 @@ __device__ __forceinline__ unsigned bits_of(const Rows& rows, const unsigned cha
     return bits >> (first & 7) & ALL;
 }
 
-__device__ __forceinline__ void apply_to_group(uint4* target, unsigned bits) {
-    if (bits == ALL) {
-        return;
-    }
-    Group group;
-    if (bits != 0) {
-        group.whole = *target;
-    }
+// Writes minus infinity over the elements of a group that its bits forbid.
+__device__ __forceinline__ void forbid(Group& group, unsigned bits) {
 #pragma unroll
     for (int lane = 0; lane < LANES; ++lane) {
         if ((bits >> lane & 1u) == 0) {
             group.lanes[lane] = NEGATIVE_INFINITY;
         }
     }
-    *target = group.whole;
 }
 
-__device__ __forceinline__ void apply_to_element(const Rows& rows, ELEMENT* logits, const unsigned char* bitmask, int column) {
+__device__ __forceinline__ void apply_to_element(const Rows& rows, ELEMENT* logits, const unsigned char* bitmask,
+                                                 int column) {
     if ((byte_of(rows, bitmask, column >> 3) >> (column & 7) & 1u) == 0) {
         logits[column] = NEGATIVE_INFINITY;
     }
@@ -85,6 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) apply_token_bitmask(const 
     uint4* const targets = reinterpret_cast<uint4*>(logits + head);
     const int first_group = block * THREADS * GROUPS_PER_THREAD + threadIdx.x;
     unsigned bits[GROUPS_PER_THREAD];
+    Group values[GROUPS_PER_THREAD];
 #pragma unroll
     for (int turn = 0; turn < GROUPS_PER_THREAD; ++turn) {
         const int group = first_group + turn * THREADS;
@@ -92,7 +87,16 @@ extern "C" __global__ void __launch_bounds__(THREADS) apply_token_bitmask(const 
     }
 #pragma unroll
     for (int turn = 0; turn < GROUPS_PER_THREAD; ++turn) {
-        apply_to_group(targets + first_group + turn * THREADS, bits[turn]);
+        if (bits[turn] != 0 && bits[turn] != ALL) {
+            values[turn].whole = targets[first_group + turn * THREADS];
+        }
+    }
+#pragma unroll
+    for (int turn = 0; turn < GROUPS_PER_THREAD; ++turn) {
+        if (bits[turn] != ALL) {
+            forbid(values[turn], bits[turn]);
+            targets[first_group + turn * THREADS] = values[turn].whole;
+        }
     }
 
     if (block == 0) {
