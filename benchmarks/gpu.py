@@ -45,6 +45,7 @@ CHECKED_STEPS = 10
 ROUNDS = 5
 STEPS = 60
 DOCUMENTS = 24
+CASES = 400
 PADDING = 64
 
 
@@ -303,12 +304,15 @@ def documents_of(engine: Engine, tokenizer: Tokenizer, data: Path | None) -> lis
 
 def maskbench_documents(engine: Engine, tokenizer: Tokenizer, data: Path) -> Any:
     compiler = engine.module.GrammarCompiler(engine.info)
-    for line in gzip.decompress(data.read_bytes()).splitlines():
-        case = json.loads(line)
-        text = next((json.dumps(it["data"], ensure_ascii=False) for it in case["tests"] if it["valid"]), None)
-        schema = json.dumps(case["schema"])
-        ids = tokenizer.encode((text,))[0] if text and len(schema) < 6000 else []
-        if not 60 <= len(ids) <= 400:
+    cases = [json.loads(line) for line in gzip.decompress(data.read_bytes()).splitlines()[:CASES]]
+    found = [
+        (json.dumps(case["schema"]), json.dumps(test["data"], ensure_ascii=False))
+        for case in cases
+        for test in [test for test in case["tests"] if test["valid"]][:1]
+    ]
+    tokens = tokenizer.encode(tuple(text for _, text in found))
+    for (schema, _), ids in zip(found, tokens, strict=True):
+        if len(schema) >= 6000 or not 60 <= len(ids) <= 400:
             continue
         try:
             compiled = compiler.compile_json_schema(schema, any_whitespace=True, strict_mode=False)
