@@ -49,30 +49,35 @@ CASES = 400
 PADDING = 64
 
 
-def microseconds(work: Callable[[], object], calls: int = 10, repeats: int = 50) -> float:
-    """Return the median time of a call, of ``calls`` in a graph."""
+def microseconds(work: Callable[[], object], repeats: int = 50) -> float:
+    """Return the median time of a call."""
+    times = []
+    for _ in range(repeats + 3):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * 1e3)
+    return statistics.median(times[3:])
+
+
+def microseconds_in_a_graph(work: Callable[[], object], calls: int = 10) -> float:
+    """Return the median time of a call, of ``calls`` in a graph: without the time that a launch takes the CPU."""
     work()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(calls):
             work()
-    times = []
-    for _ in range(repeats):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(start.elapsed_time(end) * 1e3 / calls)
-    return statistics.median(times)
+    return microseconds(graph.replay) / calls
 
 
 def bandwidth() -> float:
     """Return the bytes a microsecond that a large copy reads and writes."""
     source = torch.empty(1 << 30, dtype=torch.uint8, device="cuda")
     target = torch.empty_like(source)
-    return 2 * source.numel() / microseconds(lambda: target.copy_(source), calls=2, repeats=20)
+    return 2 * source.numel() / microseconds(lambda: target.copy_(source))
 
 
 def random_bits(batch: int, vocab_size: int, share: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -113,8 +118,8 @@ def run_kernels(peer: ModuleType | None) -> None:
             found = logits.clone()
             apply(found, mask, **options)
             assert torch.equal(found, expected), name
-            cells.append(microseconds(lambda: apply(logits, mask, **options)))  # noqa: B023 - called here
-        cells.append(microseconds(lambda: logits.fill_(1)))  # noqa: B023 - called here
+            cells.append(microseconds_in_a_graph(lambda: apply(logits, mask, **options)))  # noqa: B023 - called here
+        cells.append(microseconds_in_a_graph(lambda: logits.fill_(1)))  # noqa: B023 - called here
         row = " | ".join(f"{cell:.1f}" for cell in cells)
         print(f"| {vocab_size} | {batch} | {share} | {limit:.1f} | {row} |", flush=True)
 
