@@ -14,6 +14,7 @@ import torch
 
 import tokenstile as xgr
 from tokenstile import kernels
+from tokenstile.kernels import device_rows
 
 HAS_GPU = torch.cuda.is_available()
 IS_INTERPRETED = not HAS_GPU and os.environ.get("TRITON_INTERPRET") == "1"
@@ -259,6 +260,19 @@ def test_in_a_graph_and_on_a_stream(backend):
         assert same(work, reference(logits, mask))
 
 
+def test_more_than_a_launch_can_do():
+    def rows(count, columns):
+        logits = torch.empty(count, columns, dtype=torch.bfloat16, device="meta")
+        return device_rows.DeviceRows(logits, None, columns, None)
+
+    assert rows(2**31 - 1, 2048).blocks_of(256) == 1
+    with pytest.raises(ValueError, match="too many"):
+        rows(2**31 - 1, 2049).blocks_of(256)
+    wide = torch.zeros(1).as_strided((1, 2**30 + 1), (1, 0))
+    with pytest.raises(ValueError, match="is the most"):
+        kernels.find("cuda")(wide, torch.zeros(1, 1, dtype=torch.int32))
+
+
 @NEEDS_GPU
 @ON_EACH
 def test_from_another_thread(backend):
@@ -315,5 +329,7 @@ def test_tensors_of_the_cpu_are_refused(backend):
         xgr.apply_token_bitmask_inplace(
             torch.zeros(2, 32), torch.zeros(2, 1, dtype=torch.int32), backend=backend
         )
+    with pytest.raises(ValueError, match="meta"):
+        kernels.find(backend)(torch.zeros(2, 32), torch.zeros(2, 1, dtype=torch.int32, device="meta"))
     with pytest.raises(ValueError, match="torch tensors"):
         xgr.apply_token_bitmask_inplace(np.zeros((2, 32)), np.zeros((2, 1), np.int32), backend=backend)

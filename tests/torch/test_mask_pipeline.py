@@ -115,6 +115,20 @@ def test_masks_made_by_other_means(vocab, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_masks_that_could_not_be_filled_are_not_applied(compiled, tiny, vocab, device):
+    pipeline = MaskPipeline(2, len(vocab), device=device)
+    other = xgr.GrammarMatcher(xgr.GrammarCompiler(tiny).compile_grammar('root ::= "a"'))
+    logits = torch.zeros(2, len(vocab), device=device)
+    with pytest.raises(ValueError, match="different sizes"):
+        pipeline.fill([xgr.GrammarMatcher(compiled), other])
+    with pytest.raises(ValueError, match="not sent"):
+        pipeline.apply(logits)
+    pipeline.fill([xgr.GrammarMatcher(compiled), None])
+    pipeline.apply(logits)
+    assert torch.isneginf(logits).any(dim=1).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_an_empty_batch(vocab, device):
     pipeline = MaskPipeline(0, len(vocab), device=device)
     pipeline.fill([])

@@ -59,8 +59,7 @@ def _launch(rows: DeviceRows) -> None:
     device = rows.logits.device
     if device.type != "cuda" or torch.version.hip is not None:
         raise InvalidArgumentError(f"the kernel 'cuda' is for NVIDIA's GPUs, and the logits are on {device}")
-    block_columns = rows.lanes * _GROUPS_PER_THREAD * _THREADS
-    blocks = (rows.columns + block_columns - 1) // block_columns
+    blocks = rows.blocks_of(_GROUPS_PER_THREAD * _THREADS)
     argument = _Rows(
         logits=rows.logits.data_ptr(),
         bitmask=rows.bitmask.data_ptr(),

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["GROUP_BYTES", "DeviceRows", "applied_by", "negative_infinity"]
 
 GROUP_BYTES = 16
+# What the kernels count in 32 bits: the columns of a row, with room for a block more, and the blocks of a launch.
+_MOST_COLUMNS = 1 << 30
+_MOST_BLOCKS = (1 << 31) - 1
 _ELEMENTS = frozenset({torch.float64, torch.float32, torch.float16, torch.bfloat16})
 
 
@@ -52,6 +55,13 @@ class DeviceRows:
     def lanes(self) -> int:
         """The elements of a group."""
         return GROUP_BYTES // int(self.logits.element_size())
+
+    def blocks_of(self, groups: int) -> int:
+        """Return how many blocks of so many groups cover a row."""
+        blocks = -(-self.columns // (groups * self.lanes))
+        if self.count * blocks > _MOST_BLOCKS:
+            raise BitmaskError(f"{self.count} rows of {self.columns} columns are too many for one launch")
+        return blocks
 
     @property
     def misalignment(self) -> int:
@@ -105,6 +115,10 @@ def _check(logits: Any, bitmask: Any) -> None:  # noqa: ANN401 - torch tensors
             raise BitmaskError(
                 f"this kernel takes torch tensors, and the {name} are a {type(array).__name__}"
             )
+    if logits.device != bitmask.device:
+        raise InvalidArgumentError(f"logits are on {logits.device}, and the bitmask is on {bitmask.device}")
+    if logits.dim() > 0 and logits.shape[-1] > _MOST_COLUMNS:
+        raise BitmaskError(f"the logits have {logits.shape[-1]} columns; {_MOST_COLUMNS} is the most")
     if logits.is_floating_point() and logits.dtype not in _ELEMENTS:
         names = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in _ELEMENTS))
         raise BitmaskError(f"the elements of the logits must be {names}, not {logits.dtype}")

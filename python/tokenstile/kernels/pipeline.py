@@ -62,6 +62,7 @@ class MaskPipeline:
         is_gpu = self._device.type == "cuda"
         self._host = torch.full(shape, -1, dtype=torch.int32, pin_memory=is_gpu)
         self._rows = 0
+        self._is_sent = True
         self._stream: Any = None
         self._copied: Any = None
         self._applied: Any = None
@@ -115,11 +116,12 @@ class MaskPipeline:
             )
         if self._copied is not None:
             self._copied.synchronize()
-        self._rows = rows
+        self._rows, self._is_sent = rows, False
         return self._host[:rows]
 
     def send(self) -> None:
         """Begin to copy the rows that `buffer` last gave."""
+        self._is_sent = True
         if self._stream is None:
             self.bitmask.copy_(self._host[: self._rows])
             return
@@ -131,6 +133,10 @@ class MaskPipeline:
 
     def wait(self) -> None:
         """Let the current stream wait for the copy; the calling thread goes on."""
+        if not self._is_sent:
+            raise InvalidArgumentError(
+                "the masks of this step were not sent: filling them failed, or is not done"
+            )
         if self._copied is not None:
             torch.cuda.current_stream(self._device).wait_event(self._copied)
 

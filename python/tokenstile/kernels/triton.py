@@ -40,9 +40,11 @@ def apply_token_bitmask_inplace(
 
 def _launch(rows: DeviceRows) -> None:
     # Triton's interpreter, which the tests use where there is no GPU, takes tensors of the CPU.
-    if rows.logits.device.type == "cpu" and isinstance(apply, triton.JITFunction):
-        raise InvalidArgumentError("the kernel 'triton' is for GPUs, and the logits are on the CPU")
-    blocks = triton.cdiv(triton.cdiv(rows.columns, rows.lanes), _GROUPS)
+    if rows.logits.device.type in {"cpu", "meta"} and isinstance(apply, triton.JITFunction):
+        raise InvalidArgumentError(
+            f"the kernel 'triton' is for GPUs, and the logits are on {rows.logits.device}"
+        )
+    blocks = rows.blocks_of(_GROUPS)
     with _on(rows.logits.device):
         apply[(rows.count * blocks,)](
             rows.logits,
