@@ -45,7 +45,6 @@ CHECKED_STEPS = 10
 ROUNDS = 5
 STEPS = 60
 DOCUMENTS = 24
-CASES = 400
 PADDING = 64
 
 
@@ -309,7 +308,7 @@ def documents_of(engine: Engine, tokenizer: Tokenizer, data: Path | None) -> lis
 
 def maskbench_documents(engine: Engine, tokenizer: Tokenizer, data: Path) -> Any:
     compiler = engine.module.GrammarCompiler(engine.info)
-    cases = [json.loads(line) for line in gzip.decompress(data.read_bytes()).splitlines()[:CASES]]
+    cases = [json.loads(line) for line in gzip.decompress(data.read_bytes()).splitlines()]
     found = [
         (json.dumps(case["schema"]), json.dumps(test["data"], ensure_ascii=False))
         for case in cases
