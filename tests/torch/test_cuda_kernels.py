@@ -85,7 +85,7 @@ def test_types_widths_and_places(backend, dtype, columns):
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 0.999, 1.0])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_real_vocabulary(backend, dtype, share):
-    rows, columns = (5, 128256) if HAS_GPU else (2, 9000)
+    rows, columns = (5, 128256) if HAS_GPU else (2, 5000)
     logits = torch.randn(rows, columns).to(dtype).to(DEVICE)
     bits = np.random.default_rng(3).random((rows, (columns + 31) // 32 * 32)) < share
     mask = torch.from_numpy(np.packbits(bits, axis=1, bitorder="little").view(np.int32)).to(DEVICE)
@@ -224,6 +224,7 @@ def refused_cases():
     yield "a row too few", logits, mask, {"indices": [-1]}
     yield "indices that are none", logits, mask, {"indices": torch.zeros(1, device=DEVICE)}
     yield "one row as two", logits[:1].expand(2, 32), mask, {}
+    yield "one logit as many", logits[0, :1].expand(32), mask[:1], {}
     yield "rows that overlap", logits.view(-1)[:40].as_strided((2, 32), (8, 1)), mask, {}
 
 

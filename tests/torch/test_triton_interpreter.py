@@ -13,6 +13,7 @@ import pytest
 TESTS = Path(__file__).parent
 
 
+@pytest.mark.timeout(900)  # the interpreter takes its time
 def test_the_kernel_in_the_interpreter():
     pytest.importorskip("triton")
     command = [sys.executable, "-m", "pytest", "-q", "-k", "triton", str(TESTS / "test_cuda_kernels.py")]

@@ -122,11 +122,12 @@ def _check(logits: Any, bitmask: Any) -> None:  # noqa: ANN401 - torch tensors
     if logits.is_floating_point() and logits.dtype not in _ELEMENTS:
         names = ", ".join(sorted(str(dtype).removeprefix("torch.") for dtype in _ELEMENTS))
         raise BitmaskError(f"the elements of the logits must be {names}, not {logits.dtype}")
-    if logits.dim() == 2 and _rows_overlap(logits):  # noqa: PLR2004 - rows and columns
-        raise BitmaskError("rows of the logits share memory: an expanded tensor must be copied first")
+    matrix = logits if logits.dim() != 1 else logits.unsqueeze(0)
+    if matrix.dim() == 2 and _overlaps(matrix):  # noqa: PLR2004 - rows and columns
+        raise BitmaskError("elements of the logits share memory: an expanded tensor must be copied first")
 
 
-def _rows_overlap(logits: Any) -> bool:  # noqa: ANN401 - a torch tensor
+def _overlaps(logits: Any) -> bool:  # noqa: ANN401 - a torch tensor
     """Return whether two elements might be the same memory; strides of torch are never negative."""
     (rows, columns), (row_stride, column_stride) = logits.shape, logits.stride()
     if rows <= 1 or columns == 0:
