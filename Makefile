@@ -76,7 +76,9 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into s
 	rm -rf site && mkdir -p site
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
-		'!tokenstile.kernels.torch_compile'
+		'!tokenstile.kernels.torch_compile' '!tokenstile.kernels.triton' '!tokenstile.kernels.triton_program' \
+		'!tokenstile.kernels.cuda' '!tokenstile.kernels.nvrtc' '!tokenstile.kernels.device_rows' \
+		'!tokenstile.kernels.pipeline'
 
 wheel: $(VENV)/.installed ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist

@@ -126,6 +126,16 @@ def test_debug_print(compiled, vocab, capfd):
     assert "matcher 1: refused; steps: 0" in lines[1]
 
 
+@pytest.mark.parametrize("make_tokens", [np.array, tuple, iter], ids=["array", "tuple", "iterator"])
+def test_tokens_in_any_container(compiled, vocab, make_tokens):
+    matchers = [xgr.GrammarMatcher(compiled) for _ in range(3)]
+    tokens = make_tokens([vocab.index("["), vocab.index("a"), -1])
+    assert xgr.BatchGrammarMatcher.batch_accept_token(matchers, tokens) == [True, False, False]
+    for wrong in (np.array([0.5] * 3), ["1", "2", "3"], 7, np.array(7)):
+        with pytest.raises(TypeError):
+            xgr.BatchGrammarMatcher.batch_accept_token(matchers, wrong)
+
+
 def test_rollback(compiled):
     matchers = [xgr.GrammarMatcher(compiled) for _ in range(2)]
     for text in "[1,2":

@@ -92,12 +92,15 @@ def apply_token_bitmask_inplace(
 ) -> None:
     """Write minus infinity over the logits of the tokens that the bitmask forbids.
 
-    Logits are float32, float16 or bfloat16, of one or two dimensions and any strides. ``indices`` chooses rows, of the
-    logits and of the bitmask alike; their numbers of rows may then differ. ``vocab_size`` restricts the work to the
+    Logits are float32, float16 or bfloat16 (on a GPU float64 too), of one or two dimensions and any strides.
+    ``indices`` chooses rows, of the logits and of the bitmask alike; their numbers of rows may then differ. Where they
+    are a tensor on a GPU, rows that do not exist are passed over. ``vocab_size`` restricts the work to the
     first columns. Without it, all columns are covered, and columns that the bitmask has no bit for are forbidden, with
     a warning: XGrammar leaves them as they are, so that a model can choose them.
 
-    ``backend`` "auto" is "cpu" for arrays in the memory of the CPU and "torch_native" for others.
+    ``backend`` "auto" is "cpu" for arrays in the memory of the CPU, "triton" on a GPU where Triton is installed and
+    "cuda" where it is not, and "torch_native" on other devices. On a GPU nothing waits: the work goes on the current
+    stream.
     """
     devices = _device_of(logits), _device_of(bitmask)
     if devices[0] != devices[1]:
@@ -110,9 +113,8 @@ def apply_token_bitmask_inplace(
             f"{logits.shape[-1]} columns: the others are forbidden",
             stacklevel=2,
         )
-    if backend == "auto":
-        backend = "cpu" if devices[0] == "cpu" else "torch_native"
-    kernels.find(backend)(logits, bitmask, vocab_size, indices)
+    name = kernels.automatic(devices[0]) if backend == "auto" else backend
+    kernels.find(name)(logits, bitmask, vocab_size, indices)
 
 
 def _device_of(array: Any) -> str:  # noqa: ANN401 - any array

@@ -6,7 +6,10 @@ the bitmask forbids. `tokenstile.apply_token_bitmask_inplace` chooses one and ex
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from tokenstile.exceptions import InvalidArgumentError
@@ -14,16 +17,16 @@ from tokenstile.exceptions import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Kernel", "find"]
+__all__ = ["Kernel", "automatic", "find"]
 
 # The modules are imported when they are used: some need torch.
 _MODULES: Final = {
     "cpu": "tokenstile.kernels.cpu",
     "torch_native": "tokenstile.kernels.torch_native",
     "torch_compile": "tokenstile.kernels.torch_compile",
+    "triton": "tokenstile.kernels.triton",
+    "cuda": "tokenstile.kernels.cuda",
 }
-# Names that XGrammar has, for kernels that this release does not.
-_ABSENT: Final = frozenset({"cuda", "triton"})
 
 
 class Kernel(Protocol):
@@ -41,13 +44,30 @@ class Kernel(Protocol):
 
 def find(backend: str) -> Kernel:
     """Return the kernel of that name."""
-    if backend in _ABSENT:
-        raise NotImplementedError(f"this release has no {backend!r} kernel; leave backend at 'auto'")
     if backend not in _MODULES:
         names = ", ".join(sorted(_MODULES))
         raise InvalidArgumentError(f"unknown backend {backend!r}; there are: auto, {names}")
-    kernel: Kernel = import_module(_MODULES[backend]).apply_token_bitmask_inplace
+    try:
+        kernel: Kernel = import_module(_MODULES[backend]).apply_token_bitmask_inplace
+    except ImportError as error:
+        raise ImportError(
+            f"the kernel {backend!r} needs {error.name}: pip install 'tokenstile[torch]'", name=error.name
+        ) from error
     return kernel
+
+
+def automatic(device: str) -> str:
+    """Return the name of the fastest kernel for arrays on a device, which is "cpu" or one of torch's."""
+    if device == "cpu":
+        return "cpu"
+    return _automatic_for_gpus() if device.startswith("cuda") else "torch_native"
+
+
+@cache
+def _automatic_for_gpus() -> str:
+    if find_spec("triton") is not None:
+        return "triton"
+    return "cuda" if sys.modules["torch"].version.cuda else "torch_native"
 
 
 def __getattr__(name: str) -> Kernel:

@@ -15,7 +15,7 @@ from tokenstile.exceptions import BitmaskError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["apply_token_bitmask_inplace"]
+__all__ = ["apply_token_bitmask_inplace", "check", "forbidden"]
 
 _WORD_BITS = 32
 
@@ -27,7 +27,7 @@ def apply_token_bitmask_inplace(
     indices: Iterable[int] | None = None,
 ) -> None:
     """Apply ``bitmask`` to ``logits``."""
-    _check(logits, bitmask, vocab_size, has_indices=indices is not None)
+    check(logits, bitmask, vocab_size, has_indices=indices is not None)
     rows = logits if logits.dim() > 1 else logits.unsqueeze(0)
     masks = bitmask if bitmask.dim() > 1 else bitmask.unsqueeze(0)
     columns = logits.shape[-1] if vocab_size is None else vocab_size
@@ -48,7 +48,8 @@ def forbidden(masks: Any, columns: int) -> Any:  # noqa: ANN401 - torch tensors
     return torch.nn.functional.pad(spread, (0, missing), value=True) if missing > 0 else spread
 
 
-def _check(logits: Any, bitmask: Any, vocab_size: int | None, *, has_indices: bool) -> None:  # noqa: ANN401
+def check(logits: Any, bitmask: Any, vocab_size: int | None, *, has_indices: bool) -> None:  # noqa: ANN401
+    """Refuse tensors that do not fit each other."""
     if bitmask.dtype != torch.int32:
         raise BitmaskError(f"the elements of the bitmask must be int32, not {bitmask.dtype}")
     if not logits.is_floating_point():
