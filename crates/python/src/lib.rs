@@ -33,7 +33,7 @@ mod _core {
     #[pymodule_export]
     use super::compiler::{GrammarCompiler, get_cache_limit_bytes, set_cache_limit_bytes};
     #[pymodule_export]
-    use super::grammar::{Grammar, restore_grammar};
+    use super::grammar::{Grammar, apply_passes, machine_text, restore_grammar};
     #[pymodule_export]
     use super::json_schema::check_schema;
     #[pymodule_export]

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::rewrite::Rewriter;
-use super::trim::trim;
+use super::trim::{reachable_rules, trim};
 use crate::error::{Error, Result};
 use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar};
 use crate::limits::Budget;
@@ -40,7 +40,16 @@ pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
 
 /// The same, trimmed.
 pub(super) fn determinized(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
-    if concerns(grammar) { trim(determinize_all(grammar, budget)?, budget).map(Some) } else { Ok(None) }
+    if !concerns(grammar) {
+        return Ok(None);
+    }
+    let ready = determinize_all(grammar, budget)?;
+    // An automaton that turned out to be empty is `Never`. Without one, all that matched something still does.
+    let is_whole = !ready.exprs().any(|(_, expr)| matches!(expr, Expr::Never));
+    if is_whole && reachable_rules(&ready).iter().all(|&it| it) {
+        return Ok(Some(ready));
+    }
+    trim(ready, budget).map(Some)
 }
 
 fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {

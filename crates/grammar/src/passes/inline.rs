@@ -14,6 +14,8 @@ use crate::limits::Budget;
 const SMALL: u64 = 64;
 /// The size that all the copies of larger regular rules may have together.
 const COPIES: u64 = 200_000;
+/// The part of the nodes that a machine may have which copies may take: one in so many.
+const COPIED_PART: u64 = 8;
 /// The size that rules which are called once may have together, each with what was put into it. A row of such rules
 /// is flattened anew for each of them.
 const SINGLES: u64 = 4_000_000;
@@ -35,7 +37,8 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     let uses = count_uses(grammar);
     let mut facts = Facts::new(grammar);
     let mut inlined: Vec<Option<ExprId>> = vec![None; references.len()];
-    let mut copies_left = COPIES;
+    // Copies may not be what breaks the limit on the machine.
+    let mut copies_left = COPIES.min(budget.limits().max_nodes as u64 / COPIED_PART);
     let mut singles_left = SINGLES;
     let mut copy = Rewriter::new(grammar, budget, |_| true);
     // Callees come before their callers, so a body is final when it is put into another.
