@@ -24,7 +24,7 @@ class XGRObject(ABC):  # noqa: B024 - there is nothing that a subclass has to wr
     @classmethod
     def _create_from_handle(cls, handle: Any) -> XGRObject:  # noqa: ANN401 - whatever it stands for
         made = cls.__new__(cls)
-        made._init_handle(handle)
+        made._init_handle(handle)  # noqa: SLF001 - of this class
         return made
 
     def _init_handle(self, handle: Any) -> None:  # noqa: ANN401 - whatever it stands for

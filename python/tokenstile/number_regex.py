@@ -46,9 +46,13 @@ def decimals(
     bottom, top = _bound(low, without=without_low), _bound(high, without=without_high)
     parts = []
     if bottom is None or bottom.value < 0 or (bottom.value == 0 and bottom.included):
-        nearest = _ZERO if top is None or top.value > 0 or (top.value == 0 and top.included) else top.negated()
+        nearest = (
+            _ZERO if top is None or top.value > 0 or (top.value == 0 and top.included) else top.negated()
+        )
         if nearest.value >= 0:
-            parts += [f"-{part}" for part in _magnitudes(nearest, None if bottom is None else bottom.negated())]
+            parts += [
+                f"-{part}" for part in _magnitudes(nearest, None if bottom is None else bottom.negated())
+            ]
     if top is None or top.value >= 0:
         parts += _magnitudes(_ZERO if bottom is None or bottom.value < 0 else bottom, top)
     return _anchored(parts, low, high)
