@@ -21,7 +21,7 @@ def test_modules_of_xgrammar():
     assert tokenizer_info.TokenizerInfo is xgr.TokenizerInfo
     assert exception.InvalidJSONError is xgr.InvalidJSONError
     assert config.get_serialization_version() == xgr.get_serialization_version()
-    assert callable(kernels.apply_token_bitmask_inplace_cpu)
+    assert callable(kernels.find("cpu"))
 
 
 def test_unknown_names_are_attribute_errors():
