@@ -73,7 +73,8 @@ impl Machine {
             copies.push(copy);
         }
         let root = builder.declare("root");
-        let mut used: Vec<usize> = self.nodes.iter().flat_map(|node| &node.edges).filter_map(terminal).collect();
+        let mut used: Vec<usize> =
+            self.nodes.iter().flat_map(|node| &node.edges).filter_map(terminal).collect();
         used.sort_unstable();
         used.dedup();
         let mut named = Vec::with_capacity(used.len());

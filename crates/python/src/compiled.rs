@@ -64,7 +64,7 @@ impl CompiledGrammar {
     fn deserialize_json(py: Python<'_>, json_str: &str, tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Self> {
         let vocab = vocab_of(tokenizer_info)?;
         let grammar = serialize::compiled_from_json(py, json_str, &metadata_of(tokenizer_info)?)?;
-        let ir = tokenstile_grammar::Grammar::clone(&grammar.ir);
+        let ir = tokenstile_grammar::Grammar::clone(grammar.ir());
         let compiled = interruptible(py, Limits::default(), |budget| {
             Compiled::new(ir, vocab, EngineLimits::default(), budget)
         })?;

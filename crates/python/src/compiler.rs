@@ -391,7 +391,7 @@ impl GrammarCompiler {
     fn grammar_of(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<(Ir, Report)> {
         budget.check()?;
         let grammar = match (work, parsed) {
-            (_, Some(grammar)) => Ok(Ir::clone(&grammar.ir)),
+            (_, Some(grammar)) => Ok(Ir::clone(grammar.ir())),
             (Work::JsonSchema { text, options }, _) => {
                 let converted = front_end::parse(text, options, budget)?;
                 return Ok((converted.grammar, converted.report.into()));

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
 
+use crate::body::{Body, Join};
 use crate::compiled::vocab_of;
 use crate::errors::{self, Source};
 use crate::json_schema::{self, Arguments, Report};
@@ -22,7 +23,7 @@ use crate::structural_tag;
 /// immutable, compare by what they print, and can be pickled.
 #[pyclass(frozen, module = "tokenstile")]
 pub(crate) struct Grammar {
-    pub(crate) ir: Arc<Ir>,
+    body: Body,
     pub(crate) report: Report,
     text: OnceLock<Arc<str>>,
 }
@@ -34,12 +35,17 @@ impl Grammar {
 
     /// A grammar that came from a schema.
     pub(crate) fn with_report(ir: Ir, report: Report) -> Self {
-        Grammar { ir: Arc::new(ir), report, text: OnceLock::new() }
+        Grammar { body: Body::whole(ir), report, text: OnceLock::new() }
+    }
+
+    /// The grammar itself.
+    pub(crate) fn ir(&self) -> &Arc<Ir> {
+        self.body.get()
     }
 
     /// The printed form. Grammars that print alike are the same language.
     pub(crate) fn text(&self) -> &Arc<str> {
-        self.text.get_or_init(|| self.ir.to_string().into())
+        self.text.get_or_init(|| self.ir().to_string().into())
     }
 }
 
@@ -112,7 +118,8 @@ impl Grammar {
         let limits = CompileLimits::from_python(limits)?.grammar;
         let vocab = tokenizer_info.map(vocab_of).transpose()?;
         let named = lark::named_grammars(named_grammars)?;
-        let parsed = interruptible(py, limits, |budget| lark::parse(lark_string, &named, vocab.as_deref(), budget))?;
+        let parsed =
+            interruptible(py, limits, |budget| lark::parse(lark_string, &named, vocab.as_deref(), budget))?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Lark))
     }
 
@@ -251,9 +258,9 @@ impl Grammar {
     #[pyo3(signature = (other, *, limits = None))]
     fn exclude(&self, other: &Bound<'_, PyAny>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = other.py();
-        let other = Arc::clone(&grammar_of(other)?.get().ir);
+        let other = Arc::clone(grammar_of(other)?.get().ir());
         let sizes = CompileLimits::from_python(limits)?.grammar;
-        from_result(py, py.detach(|| ir::exclude(&self.ir, &other, &sizes)))?.checked(py, limits)
+        from_result(py, py.detach(|| ir::exclude(self.ir(), &other, &sizes)))?.checked(py, limits)
     }
 
     /// The strings of this grammar, and the empty string.
@@ -279,27 +286,27 @@ impl Grammar {
             return Err(errors::argument(py, "max must not be less than min"));
         }
         let limits = CompileLimits::from_python(limits)?.grammar;
-        from_result(py, py.detach(|| ir::repeat(&self.ir, min, max, &limits)))
+        from_result(py, py.detach(|| ir::repeat(self.ir(), min, max, &limits)))
     }
 
     /// The strings of this grammar, each followed by any text up to the first ``stop``, which is the end.
     #[pyo3(signature = (stop, *, limits = None))]
     fn then_until(&self, py: Python<'_>, stop: &str, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
-        let made = interruptible(py, limits, |budget| ir::then_until(&self.ir, stop, budget))?;
+        let made = interruptible(py, limits, |budget| ir::then_until(self.ir(), stop, budget))?;
         from_result(py, made)
     }
 
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, Grammar::concat)
+        self.operator(other, |both| self.joined(both, Join::Concat, Grammar::concat))
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, Grammar::union)
+        self.operator(other, |both| self.joined(both, Join::Union, Grammar::union))
     }
 
     fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, Grammar::intersect)
+        self.operator(other, |other| Grammar::intersect(&self.before(other)?, None))
     }
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -334,7 +341,7 @@ impl Grammar {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Grammar of {} rules>", self.ir.rules().len())
+        format!("<Grammar of {} rules>", self.ir().rules().len())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -367,24 +374,40 @@ impl Grammar {
     /// The grammar, unless it has a conjunction that cannot be compiled.
     fn checked(self, py: Python<'_>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
-        let checked = interruptible(py, limits, |budget| passes::compile(&self.ir, budget).map(drop))?;
+        let checked = interruptible(py, limits, |budget| passes::compile(self.ir(), budget).map(drop))?;
         checked.map_err(|error| errors::grammar(py, &error, Source::Grammar))?;
         Ok(self)
     }
 
     /// What an operator makes of two grammars.
-    fn operator(
+    fn operator<'py>(
         &self,
-        other: &Bound<'_, PyAny>,
-        join: fn(&Bound<'_, PyTuple>, Option<&Bound<'_, PyAny>>) -> PyResult<Self>,
+        other: &Bound<'py, PyAny>,
+        join: impl FnOnce(&Bound<'py, Grammar>) -> PyResult<Self>,
     ) -> PyResult<Py<PyAny>> {
         let py = other.py();
-        if other.cast::<Grammar>().is_err() {
-            return Ok(py.NotImplemented());
+        let Ok(other) = other.cast::<Grammar>() else { return Ok(py.NotImplemented()) };
+        Ok(Py::new(py, join(other)?)?.into_any())
+    }
+
+    /// This and another, put together when somebody looks, or at once if that may fail.
+    fn joined(
+        &self,
+        other: &Bound<'_, Grammar>,
+        join: Join,
+        at_once: fn(&Bound<'_, PyTuple>, Option<&Bound<'_, PyAny>>) -> PyResult<Self>,
+    ) -> PyResult<Self> {
+        match self.body.joined(join, &other.get().body) {
+            Some(body) => Ok(Grammar { body, report: Report::default(), text: OnceLock::new() }),
+            None => at_once(&self.before(other)?, None),
         }
-        let copy = Py::new(py, Grammar::new(Ir::clone(&self.ir)))?;
-        let both = PyTuple::new(py, [copy.bind(py).as_any(), other])?;
-        Ok(Py::new(py, join(&both, None)?)?.into_any())
+    }
+
+    /// This and another, as arguments.
+    fn before<'py>(&self, other: &Bound<'py, Grammar>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = other.py();
+        let copy = Py::new(py, Grammar::new(Ir::clone(self.ir())))?;
+        PyTuple::new(py, [copy.bind(py).as_any(), other.as_any()])
     }
 }
 
@@ -405,7 +428,7 @@ fn from_result(py: Python<'_>, result: tokenstile_grammar::Result<Ir>) -> PyResu
 pub(crate) fn apply_passes(py: Python<'_>, grammar: &Grammar, names: Vec<String>) -> PyResult<Grammar> {
     let limits = tokenstile_grammar::Limits::default();
     let done = interruptible(py, limits, |budget| {
-        names.iter().try_fold(Ir::clone(&grammar.ir), |current, name| {
+        names.iter().try_fold(Ir::clone(grammar.ir()), |current, name| {
             passes::apply(current, name, budget).unwrap_or_else(|| {
                 let message = format!("there is no pass {name:?} to apply");
                 Err(tokenstile_grammar::Error::new(ErrorKind::Invalid, message))
@@ -420,7 +443,7 @@ pub(crate) fn apply_passes(py: Python<'_>, grammar: &Grammar, names: Vec<String>
 pub(crate) fn machine_text(py: Python<'_>, grammar: &Grammar) -> PyResult<String> {
     let limits = tokenstile_grammar::Limits::default();
     let text = interruptible(py, limits, |budget| {
-        passes::compile(&grammar.ir, budget).map(|machine| machine.to_string())
+        passes::compile(grammar.ir(), budget).map(|machine| machine.to_string())
     })?;
     text.map_err(|error| errors::grammar(py, &error, Source::Grammar))
 }
@@ -440,7 +463,7 @@ fn combine(
     let limits = CompileLimits::from_python(limits)?.grammar;
     let mut parts = Vec::with_capacity(grammars.len());
     for grammar in grammars {
-        parts.push(Ir::clone(&grammar_of(&grammar)?.get().ir));
+        parts.push(Ir::clone(grammar_of(&grammar)?.get().ir()));
     }
     from_result(py, py.detach(|| join(&parts, &limits)))
 }

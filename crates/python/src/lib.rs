@@ -4,6 +4,7 @@
 //! each class; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
 mod batch;
+mod body;
 mod buffer;
 mod compiled;
 mod compiler;

@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use super::rewrite::Rewriter;
-use super::trim::{reachable_rules, trim};
+use super::trim::trim;
 use crate::error::{Error, Result};
 use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar};
 use crate::limits::Budget;
@@ -44,12 +44,15 @@ pub(super) fn determinized(grammar: &Grammar, budget: &Budget) -> Result<Option<
         return Ok(None);
     }
     let ready = determinize_all(grammar, budget)?;
-    // An automaton that turned out to be empty is `Never`. Without one, all that matched something still does.
-    let is_whole = !ready.exprs().any(|(_, expr)| matches!(expr, Expr::Never));
-    if is_whole && reachable_rules(&ready).iter().all(|&it| it) {
-        return Ok(Some(ready));
-    }
-    trim(ready, budget).map(Some)
+    if has_dead_parts(&ready) { trim(ready, budget).map(Some) } else { Ok(Some(ready)) }
+}
+
+/// Whether something holds an automaton that turned out to be empty. If nothing does, all that matched something still
+/// does, and there is nothing to trim.
+fn has_dead_parts(grammar: &Grammar) -> bool {
+    let is_never = |id: ExprId| matches!(grammar.expr(id), Expr::Never);
+    grammar.exprs().any(|(_, expr)| expr.children().iter().any(|&child| is_never(child)))
+        || grammar.rules().any(|(_, rule)| is_never(rule.body))
 }
 
 fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {

@@ -57,6 +57,17 @@ pub(super) fn is_plainly_satisfiable(
         && counts_are_met(layout, &chosen)
 }
 
+/// Whether no list meets the conditions, where that is plain: an entry that must be there cannot be.
+pub(super) fn is_plainly_unsatisfiable(
+    layout: &Layout,
+    parts: &[ExprId],
+    is_live: &dyn Fn(ExprId) -> bool,
+) -> bool {
+    let is_live = |part: u32| parts.get(part as usize).is_some_and(|&part| is_live(part));
+    let is_there = |entry: &Entry| entry.variants.iter().any(|variant| is_live(variant.value));
+    layout.entries.iter().any(|entry| entry.required && !is_there(entry))
+}
+
 /// Whether the list of those entries that are chosen, each in the way that is chosen, has as many members as it should.
 fn counts_are_met(layout: &Layout, chosen: &[Option<usize>]) -> bool {
     let mut counts = vec![0_u32; layout.counters.len()];
@@ -66,9 +77,8 @@ fn counts_are_met(layout: &Layout, chosen: &[Option<usize>]) -> bool {
             *count += 1;
         }
     }
-    let is_met = |(count, bounds): (&u32, &Count)| {
-        *count >= bounds.min && bounds.max.is_none_or(|max| *count <= max)
-    };
+    let is_met =
+        |(count, bounds): (&u32, &Count)| *count >= bounds.min && bounds.max.is_none_or(|max| *count <= max);
     counts.iter().zip(&layout.counters).all(is_met)
 }
 

@@ -104,8 +104,9 @@ fn check_reachable(
         let how = if tag.starts_with(exclude) { "with which it begins" } else { "which it holds" };
         let message =
             format!("{tag:?} can never be written: the text around it may not hold {exclude:?}, {how}");
-        return Err(place(at, message)
-            .with_help("take it out of `excludes`, or out of the ends of the tag around this, or change the string"));
+        return Err(place(at, message).with_help(
+            "take it out of `excludes`, or out of the ends of the tag around this, or change the string",
+        ));
     }
     Ok(())
 }

@@ -140,8 +140,9 @@ impl Tags {
         if format!("{escaped}{end}").find(end) == Some(escaped.len()) {
             return Ok(());
         }
-        let message =
-            format!("the key {key:?} cannot be written in this style: {end:?} in it would be taken for its end");
+        let message = format!(
+            "the key {key:?} cannot be written in this style: {end:?} in it would be taken for its end"
+        );
         Err(Error::unsupported(message).with_help("give the property another name"))
     }
 }
