@@ -29,7 +29,9 @@ EBNF = 'root ::= "a" some digits | ""\nsome[capture] ::= "x"*\ndigits ::= [0-9]+
 FUNCTORS = [name for name in dir(GrammarFunctor) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("bounds", [(None, None), (12, 345), (-3, 7), (None, -5), (10, None), (0, 0), (-1050, 99)])
+@pytest.mark.parametrize(
+    "bounds", [(None, None), (12, 345), (-3, 7), (None, -5), (10, None), (0, 0), (-1050, 99)]
+)
 def test_expressions_of_whole_numbers(bounds):
     low, high = bounds
     expression = re.compile(_generate_range_regex(low, high))
@@ -44,7 +46,7 @@ def test_expressions_of_whole_numbers(bounds):
 
 
 def test_expressions_of_decimal_numbers():
-    source = random.Random(3)
+    source = random.Random(3)  # noqa: S311 - not for secrets
     for _ in range(300):
         low, high = sorted(round(source.uniform(-20, 20), source.randint(0, 3)) for _ in range(2))
         without = source.random() < 0.5, source.random() < 0.5
@@ -53,7 +55,9 @@ def test_expressions_of_decimal_numbers():
         expression = re.compile(_generate_float_regex(low, high, *without))
         for _ in range(40):
             near = Decimal(repr(source.choice([low, high, 0.0])))
-            number = near + Decimal(repr(round(source.uniform(-2, 2), source.randint(0, 5)))) * source.randint(0, 1)
+            number = near + Decimal(
+                repr(round(source.uniform(-2, 2), source.randint(0, 5)))
+            ) * source.randint(0, 1)
             text = f"{number:f}"
             below = number > Decimal(repr(low)) or (number == Decimal(repr(low)) and not without[0])
             above = number < Decimal(repr(high)) or (number == Decimal(repr(high)) and not without[1])
@@ -69,7 +73,12 @@ def test_expressions_of_no_numbers(make, bounds):
 
 def test_rules_by_their_place():
     grammar = xgr.Grammar.from_ebnf(EBNF)
-    assert [_is_rule_fsm_accept_string(grammar, rule, "12") for rule in range(4)] == [False, False, True, False]
+    assert [_is_rule_fsm_accept_string(grammar, rule, "12") for rule in range(4)] == [
+        False,
+        False,
+        True,
+        False,
+    ]
     assert _is_rule_fsm_accept_string(grammar, 0, "ax1")
     with pytest.raises(xgr.InvalidArgumentError, match="4 rules, and no rule 4"):
         _is_rule_fsm_accept_string(grammar, 4, "")
@@ -88,23 +97,32 @@ def test_machines_as_text():
 
 @pytest.mark.parametrize("name", FUNCTORS)
 def test_rewritings_keep_the_language(name):
-    tagged = 'root ::= TagDispatch(("<a>", b)) c d\nb ::= "1" "2" "</a>"\nc[lazy] ::= [a-z]* "."\nd ::= "x" d | "y"{2,3}'
-    for text, texts in [(EBNF, ["", "a1", "axx12", "a", "q"]), (tagged, ["t<a>12</a>k.xyy", "<a>1</a>k.yy", "k.yyyy"])]:
+    tagged = 'root ::= TagDispatch(("<a>", b)) c d\nb ::= "12" "</a>"\nc[lazy] ::= [a-z]* "."\nd ::= "x" d | "y"{2,3}'
+    for text, texts in [
+        (EBNF, ["", "a1", "axx12", "a", "q"]),
+        (tagged, ["t<a>12</a>k.xyy", "<a>1</a>k.yy", "k.yyyy"]),
+    ]:
         grammar = xgr.Grammar.from_ebnf(text)
         rewritten = getattr(GrammarFunctor, name)(grammar)
         assert xgr.Grammar.from_ebnf(str(rewritten)) == rewritten
         for sample in texts:
-            assert _is_grammar_accept_string(rewritten, sample) == _is_grammar_accept_string(grammar, sample), sample
+            assert _is_grammar_accept_string(rewritten, sample) == _is_grammar_accept_string(
+                grammar, sample
+            ), sample
 
 
 def test_rewritings_do_something():
     grammar = xgr.Grammar.from_ebnf(EBNF)
     assert "unused" not in str(GrammarFunctor.dead_code_eliminator(grammar))
-    assert '"a" "x"* [0-9]+' in str(GrammarFunctor.rule_inliner(xgr.Grammar.from_ebnf(EBNF.replace("[capture]", ""))))
+    assert '"a" "x"* [0-9]+' in str(
+        GrammarFunctor.rule_inliner(xgr.Grammar.from_ebnf(EBNF.replace("[capture]", "")))
+    )
     assert "unused" not in str(GrammarFunctor.grammar_optimizer(grammar))
 
 
-@pytest.mark.parametrize("style", ["qwen_xml", "minimax_xml", "deepseek_xml", "glm_xml", "cohere_xml", "kimi_k3_xml"])
+@pytest.mark.parametrize(
+    "style", ["qwen_xml", "minimax_xml", "deepseek_xml", "glm_xml", "cohere_xml", "kimi_k3_xml"]
+)
 def test_schemas_in_the_styles_of_tags(style):
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     content = {"type": "json_schema", "json_schema": schema, "style": style}

@@ -63,7 +63,7 @@ def test_names_that_there_are_not(written):
         lambda text: xgr.Grammar.from_ebnf(text, tokenizer_info=INFO),
         xgr.GrammarCompiler(INFO).compile_grammar,
     ):
-        with pytest.raises(xgr.EBNFError, match="the vocabulary has no token `<?nope>?`") as caught:
+        with pytest.raises(xgr.EBNFError, match=r"the vocabulary has no token `<?nope>?`") as caught:
             read(f'root ::= "a"\n  {written}')
         assert caught.value.line == 2
 
@@ -77,7 +77,7 @@ def test_names_without_a_tokenizer():
 
 @pytest.mark.parametrize("written", ["Token(-1)", "Token(4294967296)", "Token(true)", "Token(a)", "Token()"])
 def test_what_is_no_token(written):
-    with pytest.raises(xgr.EBNFError, match="a token is|at least one token"):
+    with pytest.raises(xgr.EBNFError, match=r"a token is|at least one token"):
         xgr.Grammar.from_ebnf(f"root ::= {written}\na ::= 'x'".replace("'", '"'), tokenizer_info=INFO)
 
 

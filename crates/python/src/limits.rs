@@ -57,6 +57,11 @@ impl CompileLimits {
     /// Reads a `tokenstile.Limits`, or the defaults for none.
     pub(crate) fn from_python(limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(limits) = limits else { return Ok(CompileLimits::default()) };
+        let py = limits.py();
+        if !limits.is_instance(&py.import("tokenstile.limits")?.getattr("Limits")?)? {
+            let name = errors::type_name(limits);
+            return Err(errors::argument(py, format!("limits must be a Limits, not {name}")));
+        }
         let size = |name: &str| -> PyResult<usize> { limits.getattr(name)?.extract() };
         let seconds: f64 = limits.getattr("max_compile_time")?.extract()?;
         Ok(CompileLimits {
@@ -67,7 +72,7 @@ impl CompileLimits {
                 max_depth: size("max_depth")?,
                 max_states: size("max_states")?,
                 max_nodes: size("max_nodes")?,
-                max_compile_time: duration(limits.py(), "max_compile_time", seconds)?,
+                max_compile_time: duration(py, "max_compile_time", seconds)?,
             },
             engine: EngineLimits { cache_bytes: size("max_cache_bytes")? },
         })

@@ -57,10 +57,10 @@ def check_unique(names: Sequence[str], what: str) -> None:
 
 def counts(least: int, most: int | None) -> str:
     """Return the quantifier of EBNF for a number of times."""
-    for count in (least, most):
-        if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
+    for count in (least,) if most is None else (least, most):
+        if isinstance(count, bool) or not isinstance(count, int):
             raise InvalidArgumentError(f"a number of times is an int, not {type(count).__name__}")
-        if count is not None and count > _MOST_TIMES:
+        if count > _MOST_TIMES:
             raise InvalidArgumentError(
                 f"{count} is more than the {_MOST_TIMES} times that a grammar can count"
             )

@@ -89,7 +89,8 @@ def _check_element(element: object) -> None:
         raise InvalidArgumentError(f"the name of an element must be a str, not {type(element.name).__name__}")
     if element.attributes not in ((), []):
         names_of(element.attributes, "attribute")
-    if not isinstance(element.children, list | tuple):
+    are_listed = isinstance(element.children, list | tuple)
+    if not are_listed or not all(isinstance(child, Element) for child in element.children):
         raise InvalidArgumentError(
             f"the children of {element.name!r} must be a list of Element, not {type(element.children).__name__}"
         )
