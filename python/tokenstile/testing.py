@@ -288,10 +288,9 @@ def _like(array: Any, model: Any) -> Any:  # noqa: ANN401 - numpy's, or torch's 
 
 def bitmask_to_bool_mask(bit_mask: Any, vocab_size: int | None = None) -> Any:  # noqa: ANN401
     """Return one boolean for each bit of a bitmask of any number of dimensions: a tensor of a tensor, else numpy's."""
-    bits = _bits(bit_mask)
-    if vocab_size is not None and not 0 <= vocab_size <= bits.shape[-1]:
-        raise BitmaskError(f"the bitmask has {bits.shape[-1]} bits a row, and vocab_size is {vocab_size}")
-    return _like(bits[..., :vocab_size], bit_mask)
+    if vocab_size is not None and vocab_size < 0:
+        raise BitmaskError(f"vocab_size must not be negative, not {vocab_size}")
+    return _like(_bits(bit_mask)[..., :vocab_size], bit_mask)
 
 
 def bool_mask_to_bitmask(bool_mask: Any) -> Any:  # noqa: ANN401

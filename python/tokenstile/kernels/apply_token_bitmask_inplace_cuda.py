@@ -1,7 +1,11 @@
 """The kernel ``cuda``, where XGrammar has its own of this name."""
 
+import sys
+
 from tokenstile.kernels import find
+from tokenstile.kernels.callable_module import CallableModule
 
 __all__ = ["apply_token_bitmask_inplace_cuda"]
 
 apply_token_bitmask_inplace_cuda = find("cuda")
+sys.modules[__name__].__class__ = CallableModule
