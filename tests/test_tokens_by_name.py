@@ -57,6 +57,12 @@ def test_in_structural_tags():
     assert found == xgr.Grammar.from_structural_tag(by_id)
 
 
+def test_tokens_without_a_text_have_no_name():
+    info = xgr.TokenizerInfo(["a", "", "</s>"], vocab_size=5)
+    with pytest.raises(xgr.EBNFError, match="no token ``"):
+        xgr.Grammar.from_ebnf('root ::= Token("")', tokenizer_info=info)
+
+
 @pytest.mark.parametrize("written", ['Token("nope")', 'ExcludeToken(1, "nope")', "<nope>"])
 def test_names_that_there_are_not(written):
     for read in (

@@ -22,6 +22,9 @@ from tokenstile.exceptions import InvalidArgumentError
 
 __all__ = ["decimals", "integers"]
 
+# The work recurses over the digits.
+_LARGEST = 10**300
+
 
 def integers(low: int | None, high: int | None) -> str:
     """Return the expression of the whole numbers from ``low`` to ``high``, both included; ``None`` is no bound."""
@@ -86,14 +89,19 @@ _ALL_TAILS = _Tails([r"\d+"], has_empty=True)
 def _whole_number(bound: object) -> int:
     if isinstance(bound, bool) or not isinstance(bound, int):
         raise InvalidArgumentError(f"the bounds must be integers or None, not {type(bound).__name__}")
+    if abs(bound) >= _LARGEST:
+        raise InvalidArgumentError("the bounds must have 300 digits at most")
     return bound
 
 
 def _bound(bound: object, *, without: bool) -> _Bound | None:
     if bound is None:
         return None
-    if isinstance(bound, bool) or not isinstance(bound, int | float) or not math.isfinite(bound):
+    is_number = not isinstance(bound, float) or math.isfinite(bound)
+    if isinstance(bound, bool) or not isinstance(bound, int | float) or not is_number:
         raise InvalidArgumentError(f"the bounds must be finite numbers or None, not {bound!r}")
+    if abs(bound) >= _LARGEST:
+        raise InvalidArgumentError("the bounds must have 300 digits at most")
     return _Bound(Decimal(repr(bound)), not without)
 
 

@@ -1,7 +1,8 @@
 """Modules that can be called as the function of their name can.
 
 XGrammar has each kernel in a module of the kernel's name; here `tokenstile.kernels` gives the kernels themselves by
-these names. Once such a module is imported its name in the package is the module, so the module does what the kernel does.
+these names. Once such a module is imported its name in the package is the module, so the module does what the kernel
+does.
 """
 
 from __future__ import annotations
