@@ -65,7 +65,9 @@ def test_expressions_of_decimal_numbers():
 
 
 @pytest.mark.parametrize("make", [_generate_range_regex, _generate_float_regex])
-@pytest.mark.parametrize("bounds", [(7, 3), ("1", 2), (True, 2), (float("nan"), None), (None, float("inf")), (0, 10**400)])
+@pytest.mark.parametrize(
+    "bounds", [(7, 3), ("1", 2), (True, 2), (float("nan"), None), (None, float("inf")), (0, 10**400)]
+)
 def test_expressions_of_no_numbers(make, bounds):
     with pytest.raises(xgr.InvalidArgumentError):
         make(*bounds)
