@@ -147,6 +147,12 @@ def test_imports(package, entry):
         assert getattr(module, name) is not None, name
 
 
+def test_the_signature_of_the_cuda_kernel():
+    # Not in the table: XGrammar's module builds the kernel when it is imported, with a compiler that few have.
+    module = importlib.import_module("tokenstile.kernels.apply_token_bitmask_inplace_cuda")
+    check(module.apply_token_bitmask_inplace_cuda, "logits, bitmask, indices=None", module)
+
+
 def test_exported_names():
     assert len(TABLE["exported"]) == 30
     for name in TABLE["exported"]:
