@@ -375,14 +375,13 @@ impl Emitter<'_> {
         let strings: Vec<&str> = std::iter::once(tags.text_end).chain(excludes).collect();
         let key: Box<[Box<str>]> = strings.iter().map(|&text| text.into()).collect();
         let languages = &mut self.expander.algebra.languages;
-        let free = match languages.known.free_texts.get(&key) {
-            Some(&known) => known,
-            None => {
-                let automaton = free_automaton(&strings, languages.budget)?;
-                let made = languages.builder.automaton(automaton);
-                languages.known.free_texts.insert(key, made);
-                made
-            }
+        let free = if let Some(&known) = languages.known.free_texts.get(&key) {
+            known
+        } else {
+            let automaton = free_automaton(&strings, languages.budget)?;
+            let made = languages.builder.automaton(automaton);
+            languages.known.free_texts.insert(key, made);
+            made
         };
         self.raw = Some(free);
         Ok(free)
