@@ -1,4 +1,4 @@
-"""Random grammars, regexes, schemas, structural tags, tokens and buffers, for a given time.
+"""Random grammars, Lark texts, regexes, schemas, structural tags, tokens and buffers, for a given time.
 
 Each round takes a seed, so that what it finds can be run again: ``python fuzz/run.py --seed 1234 --rounds 1``.
 What must hold:
@@ -107,7 +107,26 @@ TAG_SEEDS = [
         '"content": {"type": "exclude_token", "exclude_tokens": ["ab"]}}]]}}'
     ),
 ]
+LARK_SEEDS = [
+    'start: item ("," item)*\nitem: NAME "=" INT\nNAME: /[a-z]+/ & ~("if" | "else")\n%import common.INT\n%ignore " "',
+    'start: call* tail\nhead[lazy]: TEXT "<a>"\ncall: head "x" "</a>"\ntail: TEXT\nTEXT: /(.|\\n)*/',
+    'start: pair{"a", B} | @no\npair{x, y}: x y ~ 2..3 -> both\nB: "b"i | "c".."e"\n%declare X',
+    'start: a::0\na::_: "" %if is_ones([0:2]) | "x" a::set_bit(0) %if bit_clear(0) | "y" a::incr([1:3])',
+    'start: t <[3, 5-9]> | <a> | <[^1]>\nt[suffix="</a>", capture, max_chars=9]: /[^<]*/',
+    'start: %json {"type": "array", "items": {"type": "integer"}} %lark { start: "(" start? ")" }',
+    'start: %regex {"substring_words": "ab abc x"} | s\ns[stop=/x+/, stop_capture="e"]: /a*/\n%extend s: "b"',
+    (
+        '%llguidance {"allow_initial_skip": true}\nstart: [e] "!"\n?e: e "+" T | T\nT: /[0-9]{1,3}/\n%ignore /#.*/\n'
+        "%ignore WS\n%import common (WS, WORD)"
+    ),
+]
 FRAGMENTS = [
+    "%ignore ",
+    "%import common.",
+    "start: ",
+    "%if ",
+    "::_",
+    "<[",
     *'()[]{}|*+?.^$\\"-,:=~&<>#!',
     "::=",
     "\n",
@@ -202,6 +221,7 @@ def check_text(random: random.Random, kind: str) -> bool:
         "regex": compiler.compile_regex,
         "schema": compile_schema(compiler, random),
         "tag": compiler.compile_structural_tag,
+        "lark": compiler.compile_lark,
     }
     try:
         compiled = ways[kind](text)
@@ -241,7 +261,13 @@ def check_buffer(random: random.Random) -> bool:
     return True
 
 
-SEEDS = {"ebnf": EBNF_SEEDS, "regex": REGEX_SEEDS, "schema": SCHEMA_SEEDS, "tag": TAG_SEEDS}
+SEEDS = {
+    "ebnf": EBNF_SEEDS,
+    "lark": LARK_SEEDS,
+    "regex": REGEX_SEEDS,
+    "schema": SCHEMA_SEEDS,
+    "tag": TAG_SEEDS,
+}
 INFO = tokenstile.TokenizerInfo(TOKENS)
 MATCHER = tokenstile.GrammarMatcher(tokenstile.GrammarCompiler(INFO).compile_grammar(EBNF_SEEDS[0]))
 
@@ -249,7 +275,8 @@ MATCHER = tokenstile.GrammarMatcher(tokenstile.GrammarCompiler(INFO).compile_gra
 def run_round(seed: int) -> tuple[str, bool]:
     """Run one round; return what it was, and whether the input was taken."""
     source = random.Random(seed)
-    kind = source.choice(["ebnf", "ebnf", "regex", "regex", "schema", "schema", "tag", "tag", "buffer"])
+    kinds = ["ebnf", "ebnf", "lark", "lark", "regex", "regex", "schema", "schema", "tag", "tag", "buffer"]
+    kind = source.choice(kinds)
     return kind, check_buffer(source) if kind == "buffer" else check_text(source, kind)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -161,3 +163,74 @@ def test_composed_grammars_print_and_read_back():
     for text in ["(x)", "(x)x,x", "x", ""]:
         assert accepts(grammar, text) == accepts(again, text)
     assert xgr.Grammar.deserialize_json(grammar.serialize_json()) == grammar
+
+
+def test_long_sums_are_put_together_once():
+    letter = xgr.Grammar.from_ebnf('root ::= "a"')
+    total = letter
+    for _ in range(2_999):
+        total = total + letter
+    assert accepts(total, "a" * 3_000)
+    assert not accepts(total, "a" * 2_999)
+    assert total == xgr.Grammar.concat(*[letter] * 3_000)
+    assert repr(total) == "<Grammar of 3001 rules>"
+
+
+def test_sums_of_alternatives_keep_their_order():
+    a, b, c = (xgr.Grammar.from_ebnf(f'root ::= "{letter}"') for letter in "abc")
+    mixed = (a | b) + c + (a | b | c)
+    assert [accepts(mixed, text) for text in ("aca", "bcc", "cca", "ac", "acc")] == [
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert (a | b | c) == xgr.Grammar.union(a, b, c)
+    again = a + b
+    assert str(again + c) == str(xgr.Grammar.concat(a, b, c))
+    assert str(again) == str(xgr.Grammar.concat(a, b))
+
+
+@pytest.mark.parametrize(
+    "compose",
+    [
+        lambda a, limits: xgr.Grammar.concat(a, a, limits=limits),
+        lambda a, limits: xgr.Grammar.union(a, a, limits=limits),
+        lambda a, limits: xgr.Grammar.intersect(a, a, limits=limits),
+        lambda a, limits: a.exclude(a, limits=limits),
+        lambda a, limits: a.optional(limits=limits),
+        lambda a, limits: a.repeat(2, 3, limits=limits),
+        lambda a, limits: a.then_until("x", limits=limits),
+    ],
+)
+def test_composition_has_limits(compose):
+    part = xgr.Grammar.from_regex("[a-c]x|d{3}")
+    with pytest.raises(xgr.LimitExceededError):
+        compose(part, xgr.Limits(max_exprs=1))
+    with pytest.raises(TypeError):
+        compose(part, 3)
+
+
+def test_intersections_end_at_the_limit_on_time():
+    bounded = xgr.Grammar.from_regex("(?s).{0,200}")
+    with pytest.raises(xgr.LimitExceededError, match="max_compile_time"):
+        xgr.Grammar.intersect(
+            xgr.Grammar.builtin_json_grammar(), bounded, limits=xgr.Limits(max_compile_time=0.05)
+        )
+
+
+def test_an_interrupt_ends_an_intersection():
+    code = """
+import _thread, threading
+import tokenstile as xgr
+threading.Timer(0.3, _thread.interrupt_main).start()
+try:
+    xgr.Grammar.builtin_json_grammar() & xgr.Grammar.from_regex("(?s).{0,2000}")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout == "interrupted\n", done.stderr

@@ -36,3 +36,18 @@ def test_the_defaults_of_limits_are_the_cores():
         assert xgr.Grammar.from_ebnf(f'root ::= {deep[:900]}"a"{")" * 900}', limits=limits)
         with pytest.raises(xgr.LimitExceededError):
             xgr.Grammar.from_ebnf(f'root ::= {deep}(("a")){")" * 1000}', limits=limits)
+
+
+@pytest.mark.parametrize("depth", [1.5, "3", None, [1]])
+def test_recursion_depths_that_are_no_integers(depth):
+    with pytest.raises(xgr.InvalidArgumentError, match="must be an integer"):
+        xgr.set_max_recursion_depth(depth)
+    assert xgr.get_max_recursion_depth() == 10_000
+
+
+@pytest.mark.parametrize("limit", [1.5, "3", None])
+def test_cache_limits_that_are_no_integers(limit):
+    before = xgr.get_cache_limit_bytes()
+    with pytest.raises(xgr.InvalidArgumentError, match="number of bytes"):
+        xgr.set_cache_limit_bytes(limit)
+    assert xgr.get_cache_limit_bytes() == before

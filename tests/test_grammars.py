@@ -363,3 +363,62 @@ def test_they_can_be_put_together():
     assert accepts(line, "2024-02-29 a@b.de")
     assert accepts(line, "2024-02-29 1.0.0")
     assert not accepts(line, "2023-02-29 1.0.0")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: grammars.csv("abc"),
+        lambda: grammars.csv(5),
+        lambda: grammars.csv(["a", 1]),
+        lambda: grammars.csv(["a"], min_rows=2**64),
+        lambda: grammars.csv(["a"], max_rows=1.5),
+        lambda: grammars.csv(["a"], delimiter=3),
+        lambda: grammars.csv({"a": "[0-9]"}),
+        lambda: grammars.sql_select("abc"),
+        lambda: grammars.sql_select(["a"]),
+        lambda: grammars.sql_select({"t": "abc"}),
+        lambda: grammars.sql_select({"t": [1]}),
+        lambda: grammars.sql_select({"t": None}),
+        lambda: grammars.sql_select({1: ["a"]}),
+        lambda: grammars.sql_select({}),
+        lambda: grammars.iso_time(offset="yes"),
+        lambda: grammars.iso_datetime(offset=[]),
+        lambda: grammars.json([]),
+        lambda: grammars.json(None),
+        lambda: grammars.json_lines(min_lines=-1),
+        lambda: grammars.json_lines(max_lines=2**70),
+        lambda: grammars.json_lines(min_lines="1"),
+        lambda: grammars.markdown_table("abc"),
+        lambda: grammars.markdown_table(["a", "b"], align="lr"),
+        lambda: grammars.markdown_table(["a"], align=[["left"]]),
+        lambda: grammars.markdown_table(["a"], min_rows=None),
+        lambda: grammars.python_call("f"),
+        lambda: grammars.python_call([1]),
+        lambda: grammars.python_call({"f": "ab"}),
+        lambda: grammars.python_call({"f": 3}),
+        lambda: grammars.arithmetic(variables="xy"),
+        lambda: grammars.arithmetic(functions=7),
+        lambda: grammars.arithmetic(variables=[None]),
+        lambda: grammars.xml("a"),
+        lambda: grammars.xml(grammars.Element(3)),
+        lambda: grammars.xml(grammars.Element("")),
+        lambda: grammars.xml(grammars.Element("a", attributes="bc")),
+        lambda: grammars.xml(grammars.Element("a", children="bc")),
+        lambda: grammars.xml(grammars.Element("a", children=["b"])),
+        lambda: grammars.xml(
+            grammars.Element("a", children=[grammars.Element("b", min_count=2**40, max_count=None)])
+        ),
+    ],
+)
+def test_arguments_of_the_wrong_kind(make):
+    with pytest.raises(xgr.InvalidArgumentError):
+        make()
+
+
+def test_elements_that_hold_themselves():
+    children = []
+    element = grammars.Element("a", children=children)
+    children.append(element)
+    with pytest.raises(xgr.InvalidArgumentError, match="more than"):
+        grammars.xml(element)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -148,3 +151,21 @@ def test_a_mask_of_a_matcher(match, vocab):
     logits = np.zeros((1, len(vocab)), dtype=np.float32)
     xgr.apply_token_bitmask_inplace(logits, mask)
     assert np.flatnonzero(np.isfinite(logits[0])).tolist() == [vocab.index("a")]
+
+
+def test_kernels_by_name_are_modules_too():
+    # In a process of its own: whether the module was imported before must not matter.
+    code = """
+import numpy as np
+from tokenstile import kernels
+logits, mask = np.zeros(2, dtype=np.float32), np.array([1], dtype=np.int32)
+kernels.apply_token_bitmask_inplace_cpu(logits, mask)
+from tokenstile.kernels.apply_token_bitmask_inplace_cpu import apply_token_bitmask_inplace_cpu
+again = np.zeros(2, dtype=np.float32)
+apply_token_bitmask_inplace_cpu(again, mask)
+third = np.zeros(2, dtype=np.float32)
+kernels.apply_token_bitmask_inplace_cpu(third, mask)
+assert logits.tolist() == again.tolist() == third.tolist() == [0, float("-inf")]
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -133,3 +133,17 @@ def test_functions_with_mistakes_are_no_builtin_tools() -> None:
     tool = {"type": "function", "function": {"name": "a", "parameters": '{"type": "object"}'}}
     with pytest.raises(pydantic.ValidationError, match="parameters"):
         ts.get_model_structural_tag("qwen_3", [tool], "auto", "disabled")
+
+
+@pytest.mark.parametrize("name", ["object", "array"])
+def test_the_text_of_a_recursive_schema_with_indentation_is_no_larger_than_the_schema(name):
+    # Rules that a shared expression names were put into each of its places, which doubled at every level.
+    schema = {
+        "type": name,
+        "properties": {"c": {"$ref": "#"}},
+        "items": {"anyOf": [{"$ref": "#"}, {"type": "object"}]},
+    }
+    grammar = ts.Grammar.from_json_schema(schema, any_whitespace=False, indent=2, strict_mode=False)
+    compiler = ts.GrammarCompiler(ts.TokenizerInfo(["a"]), limits=ts.Limits(max_nodes=20_000))
+    sizes = [compiler.compile_grammar(form).memory_size_bytes for form in (grammar, str(grammar))]
+    assert max(sizes) < 2_000_000

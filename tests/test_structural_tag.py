@@ -284,3 +284,51 @@ def test_many_tools_of_many_parameters(deepseek, style):
     tag = {"format": {"type": "triggered_tags", "triggers": ["<f="], "tags": tags}}
     # 20 ms on a machine that does nothing else.
     assert first_mask_seconds(deepseek, tag) < 0.06
+
+
+CALL = {"type": "tag", "begin": "<a>x", "content": {"type": "const_string", "value": "1"}, "end": "</a>"}
+
+
+@pytest.mark.parametrize(
+    ("inner", "path", "held"),
+    [
+        (
+            {"type": "triggered_tags", "triggers": ["<b>", "<a>"], "tags": [CALL], "excludes": ["a>"]},
+            "triggers[1]",
+            "a>",
+        ),
+        (
+            {"type": "triggered_tags", "triggers": ["<a>"], "tags": [CALL], "excludes": ["<a"]},
+            "triggers[0]",
+            "<a",
+        ),
+        (
+            {"type": "dispatch", "rules": [["<c>", {"value": "1"}], ["x</t>", {"value": "2"}]]},
+            "rules[1][0]",
+            "</t>",
+        ),
+    ],
+)
+def test_triggers_that_can_never_be_written(inner, path, held):
+    tag = {"format": {"type": "tag", "begin": "<t>", "content": inner, "end": "</t>"}}
+    with pytest.raises(xgr.InvalidStructuralTagError, match="can never be written") as caught:
+        xgr.Grammar.from_structural_tag(tag)
+    assert caught.value.path == f"format.content.{path}"
+    assert repr(held)[1:-1] in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["format", "format.elements[1]"])
+def test_an_empty_object_is_no_format(path):
+    tag = {"format": {} if path == "format" else {"elements": [{"value": "a"}, {}]}}
+    with pytest.raises(xgr.InvalidStructuralTagError, match="says no format") as caught:
+        xgr.Grammar.from_structural_tag(tag)
+    assert caught.value.path == path
+
+
+def test_keys_that_a_style_cannot_carry():
+    schema = {"type": "object", "properties": {"ok": {"type": "string"}, "a>b": {"type": "string"}}}
+    tag = {"format": {"type": "json_schema", "style": "qwen_xml", "json_schema": schema}}
+    with pytest.raises(xgr.UnsupportedFeatureError, match="would be taken for its end") as caught:
+        xgr.Grammar.from_structural_tag(tag)
+    assert caught.value.path == "format.json_schema"
+    assert "/properties/a>b" in str(caught.value)

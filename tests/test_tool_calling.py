@@ -21,8 +21,8 @@ XGRAMMAR = {
     "exaone",
 }  # fmt: skip
 OURS = {
-    "gemma_4", "llama_4", "mistral", "mistral_json", "magistral", "granite", "granite_4", "phi_4_mini", "hermes",
-    "nemotron", "nemotron_3",
+    "gemma_4", "llama_4", "mistral", "mistral_json", "mistral_v11", "magistral", "granite", "granite_4",
+    "phi_4_mini", "hermes", "nemotron", "nemotron_3",
 }  # fmt: skip
 
 
@@ -70,6 +70,37 @@ def test_every_choice_of_every_family_is_a_grammar(model, reasoning, choice):
             parallel_tool_calls=parallel,
         )
         assert xgr.Grammar.from_structural_tag(tag) == xgr.Grammar.from_structural_tag(tag.model_dump())
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("qwen_3_coder", "a>b"),
+        ("mimo", "a>b"),
+        ("nemotron_3", "a>b"),
+        ("minimax", 'a"b'),
+        ("minimax_m3", 'a"b'),
+        ("deepseek_v3_2", 'a"b'),
+        ("deepseek_v4", 'a"b'),
+        ("deepseek_r1", "a\n```json"),
+        ("glm_4_7", "a<arg_key>"),
+        ("mistral", "a[ARGS]"),
+        ("kimi", "a:0"),
+        ("gemma_4", "a{"),
+        ("harmony", "a<|constrain|>json<|message|>"),
+    ],
+)
+def test_names_that_a_family_cannot_write(model, name):
+    tool = {"type": "function", "function": {"name": name, "parameters": {"properties": {}}}}
+    with pytest.raises(ValueError, match=r"tools\[1\]\.function\.name: .* cannot write") as caught:
+        xgr.get_model_structural_tag(model, [TOOL, tool])
+    assert isinstance(caught.value, xgr.InvalidArgumentError)
+
+
+@pytest.mark.parametrize("model", ["hermes", "llama", "kimi_k3", "cohere"])
+def test_names_of_any_kind_where_there_are_escapes(model):
+    tool = {"type": "function", "function": {"name": 'a">b', "parameters": {"properties": {}}}}
+    assert xgr.Grammar.from_structural_tag(xgr.get_model_structural_tag(model, [tool]))
 
 
 def test_options_reach_the_schemas():

@@ -2,8 +2,33 @@
 
 Compiling is lazy: it checks the grammar and lays out its machine, and leaves the tables to be filled while they are
 used. They are shared by all matchers of the grammar.
+
+What a compiler takes can be imported from here too, because XGrammar's module of this name has it.
 """
 
-from tokenstile._core import CancelToken, CompiledGrammar, GrammarCompiler
+from __future__ import annotations
 
-__all__ = ["CancelToken", "CompiledGrammar", "GrammarCompiler"]
+from typing import TYPE_CHECKING
+
+from tokenstile import grammar
+from tokenstile._core import CancelToken, CompiledGrammar, Grammar, GrammarCompiler
+from tokenstile.tokenizer_info import TokenizerInfo
+
+if TYPE_CHECKING:
+    from tokenstile.structural_tag import StructuralTag, StructuralTagItem
+
+__all__ = [
+    "CancelToken",
+    "CompiledGrammar",
+    "Grammar",
+    "GrammarCompiler",
+    "StructuralTag",
+    "StructuralTagItem",
+    "TokenizerInfo",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in {"StructuralTag", "StructuralTagItem"}:
+        return getattr(grammar, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

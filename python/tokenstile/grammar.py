@@ -1,5 +1,24 @@
-"""Grammars: text in, a checked grammar out, without a vocabulary."""
+"""Grammars: text in, a checked grammar out, without a vocabulary.
+
+XGrammar's module of this name also has the structural tags' classes, so they can be imported from here. They need
+Pydantic, and are loaded when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tokenstile._core import Grammar
+from tokenstile.json_schema import schema_text as _convert_schema_to_str
 
-__all__ = ["Grammar"]
+if TYPE_CHECKING:
+    from tokenstile.structural_tag import StructuralTag, StructuralTagItem
+
+__all__ = ["Grammar", "StructuralTag", "StructuralTagItem", "_convert_schema_to_str"]
+
+
+def __getattr__(name: str) -> object:
+    if name in {"StructuralTag", "StructuralTagItem"}:
+        return getattr(import_module("tokenstile.structural_tag"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,13 +12,14 @@
 //! 4. [`frontends`]: text to [`ir::Grammar`].
 //! 5. [`passes`]: [`ir::Grammar`] to [`machine::Machine`], the form that the engine runs.
 //! 6. [`members`]: lists with conditions between their members.
-//! 7. [`machine`]: rules as small automata whose edges are terminals, calls and tokens.
+//! 7. [`machine`]: rules as small automata whose edges are terminals, calls and tokens; it can be printed.
 
 pub mod error;
 pub mod frontends;
 pub mod ir;
 pub mod limits;
 pub mod machine;
+mod machine_text;
 pub mod members;
 pub mod passes;
 pub mod regular;

@@ -58,11 +58,21 @@ impl CancelFlag {
     }
 }
 
+/// Somebody who is asked from time to time whether the work should stop.
+pub struct Watch(Box<dyn Fn() -> bool>);
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Watch")
+    }
+}
+
 /// One compilation's account of limits, time and cancellation.
 #[derive(Debug)]
 pub struct Budget {
     limits: Limits,
     cancel: CancelFlag,
+    watch: Option<Watch>,
     started: Instant,
     ticks: std::cell::Cell<u32>,
 }
@@ -73,7 +83,13 @@ impl Budget {
 
     /// A budget that starts now.
     pub fn new(limits: Limits, cancel: CancelFlag) -> Self {
-        Budget { limits, cancel, started: Instant::now(), ticks: std::cell::Cell::new(0) }
+        Budget { limits, cancel, watch: None, started: Instant::now(), ticks: std::cell::Cell::new(0) }
+    }
+
+    /// The same with somebody who is asked, whenever the clock is looked at, whether the work should stop.
+    #[must_use]
+    pub fn watched(self, should_stop: impl Fn() -> bool + 'static) -> Self {
+        Budget { watch: Some(Watch(Box::new(should_stop))), ..self }
     }
 
     /// The limits it enforces.
@@ -90,7 +106,7 @@ impl Budget {
 
     /// Looks at the clock and the cancel flag at once.
     pub fn check(&self) -> Result<()> {
-        if self.cancel.is_cancelled() {
+        if self.cancel.is_cancelled() || self.watch.as_ref().is_some_and(|watch| (watch.0)()) {
             return Err(Error::new(ErrorKind::Cancelled, "the compilation was cancelled"));
         }
         if self.started.elapsed() > self.limits.max_compile_time {

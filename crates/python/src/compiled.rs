@@ -14,7 +14,7 @@ use tokenstile_grammar::Limits;
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
 use crate::json_schema::Report;
-use crate::limits::budget;
+use crate::limits::interruptible;
 use crate::serialize;
 use crate::tokenizer_info::TokenizerInfo;
 
@@ -64,9 +64,10 @@ impl CompiledGrammar {
     fn deserialize_json(py: Python<'_>, json_str: &str, tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Self> {
         let vocab = vocab_of(tokenizer_info)?;
         let grammar = serialize::compiled_from_json(py, json_str, &metadata_of(tokenizer_info)?)?;
-        let ir = tokenstile_grammar::Grammar::clone(&grammar.ir);
-        let compiled =
-            py.detach(|| Compiled::new(ir, vocab, EngineLimits::default(), &budget(Limits::default())));
+        let ir = tokenstile_grammar::Grammar::clone(grammar.ir());
+        let compiled = interruptible(py, Limits::default(), |budget| {
+            Compiled::new(ir, vocab, EngineLimits::default(), budget)
+        })?;
         let compiled = compiled.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
         let report = Arc::clone(&grammar.report);
         Ok(CompiledGrammar { compiled, tokenizer_info: tokenizer_info.clone().unbind(), report })

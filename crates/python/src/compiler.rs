@@ -21,7 +21,7 @@ use crate::errors::{self, Source};
 use crate::grammar::Grammar;
 use crate::json_schema::{self, Arguments, Report};
 use crate::lark::{self, NamedGrammar};
-use crate::limits::{CancelToken, CompileLimits};
+use crate::limits::{CancelToken, CompileLimits, cancellable};
 use crate::structural_tag;
 
 /// What all compilers without a limit of their own may hold together, at first.
@@ -352,16 +352,15 @@ impl GrammarCompiler {
         let cancel = patience.cancel.map_or_else(CancelFlag::default, |token| token.get().flag.clone());
         let source = work.source();
         self.counters.requests.fetch_add(1, Ordering::Relaxed);
-        let result = py.detach(|| {
-            let budget = Budget::new(limits, cancel);
+        let result = cancellable(py, limits, cancel, |budget| {
             let key = Key { compiler: self.number, work };
             match &self.cache {
-                None => self.compile_now(&key.work, parsed, &budget),
+                None => self.compile_now(&key.work, parsed, budget),
                 Some(cache) => {
-                    cache.get_or_compile(&key, &budget, || self.compile_now(&key.work, parsed, &budget))
+                    cache.get_or_compile(&key, budget, || self.compile_now(&key.work, parsed, budget))
                 }
             }
-        });
+        })?;
         match result {
             Ok(built) => Ok(CompiledGrammar {
                 compiled: Arc::clone(&built.compiled),
@@ -392,7 +391,7 @@ impl GrammarCompiler {
     fn grammar_of(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<(Ir, Report)> {
         budget.check()?;
         let grammar = match (work, parsed) {
-            (_, Some(grammar)) => Ok(Ir::clone(&grammar.ir)),
+            (_, Some(grammar)) => Ok(Ir::clone(grammar.ir())),
             (Work::JsonSchema { text, options }, _) => {
                 let converted = front_end::parse(text, options, budget)?;
                 return Ok((converted.grammar, converted.report.into()));

@@ -6,13 +6,14 @@ use std::sync::{Arc, OnceLock};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
-use tokenstile_grammar::{Grammar as Ir, ir, passes};
+use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
 
+use crate::body::{Body, Join};
 use crate::compiled::vocab_of;
 use crate::errors::{self, Source};
 use crate::json_schema::{self, Arguments, Report};
 use crate::lark;
-use crate::limits::{CompileLimits, budget};
+use crate::limits::{CompileLimits, interruptible};
 use crate::serialize;
 use crate::structural_tag;
 
@@ -22,7 +23,7 @@ use crate::structural_tag;
 /// immutable, compare by what they print, and can be pickled.
 #[pyclass(frozen, module = "tokenstile")]
 pub(crate) struct Grammar {
-    pub(crate) ir: Arc<Ir>,
+    body: Body,
     pub(crate) report: Report,
     text: OnceLock<Arc<str>>,
 }
@@ -34,12 +35,17 @@ impl Grammar {
 
     /// A grammar that came from a schema.
     pub(crate) fn with_report(ir: Ir, report: Report) -> Self {
-        Grammar { ir: Arc::new(ir), report, text: OnceLock::new() }
+        Grammar { body: Body::whole(ir), report, text: OnceLock::new() }
+    }
+
+    /// The grammar itself.
+    pub(crate) fn ir(&self) -> &Arc<Ir> {
+        self.body.get()
     }
 
     /// The printed form. Grammars that print alike are the same language.
     pub(crate) fn text(&self) -> &Arc<str> {
-        self.text.get_or_init(|| self.ir.to_string().into())
+        self.text.get_or_init(|| self.ir().to_string().into())
     }
 }
 
@@ -47,18 +53,29 @@ impl Grammar {
 impl Grammar {
     /// Parse an EBNF text.
     ///
+    /// ``tokenizer_info`` is needed where a token is given by its text, as in ``Token("<|im_end|>")``. A compiler has one:
+    /// ``GrammarCompiler.compile_grammar`` finds the tokens of a grammar that it is given as text.
+    ///
     /// Raises ``EBNFError`` with the line, the column and a caret if it is wrong, and ``LimitExceededError`` if it is
     /// larger than ``limits`` allow.
     #[staticmethod]
-    #[pyo3(signature = (ebnf_string, *, root_rule_name = "root", limits = None))]
+    #[pyo3(signature = (ebnf_string, *, root_rule_name = "root", tokenizer_info = None, limits = None))]
     fn from_ebnf(
         py: Python<'_>,
         ebnf_string: &str,
         root_rule_name: &str,
+        tokenizer_info: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
-        let parsed = py.detach(|| ebnf::parse(ebnf_string, root_rule_name, &limits, &budget(limits.clone())));
+        let vocab = tokenizer_info.map(vocab_of).transpose()?;
+        let parsed = interruptible(py, limits.clone(), |budget| match &vocab {
+            None => ebnf::parse(ebnf_string, root_rule_name, &limits, budget),
+            Some(vocab) => {
+                let find = |text: &str| structural_tag::find_token(vocab, text);
+                ebnf::parse_with_tokens(ebnf_string, root_rule_name, Some(&find), &limits, budget)
+            }
+        })?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Ebnf))
     }
 
@@ -75,9 +92,9 @@ impl Grammar {
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
-        let parsed = py.detach(|| {
-            regex::to_grammar(regex_string, &regex::Syntax::default(), &limits, &budget(limits.clone()))
-        });
+        let parsed = interruptible(py, limits.clone(), |budget| {
+            regex::to_grammar(regex_string, &regex::Syntax::default(), &limits, budget)
+        })?;
         let grammar = parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Regex))?;
         grammar.print_if(py, print_converted_ebnf)
     }
@@ -101,7 +118,8 @@ impl Grammar {
         let limits = CompileLimits::from_python(limits)?.grammar;
         let vocab = tokenizer_info.map(vocab_of).transpose()?;
         let named = lark::named_grammars(named_grammars)?;
-        let parsed = py.detach(|| lark::parse(lark_string, &named, vocab.as_deref(), &budget(limits)));
+        let parsed =
+            interruptible(py, limits, |budget| lark::parse(lark_string, &named, vocab.as_deref(), budget))?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Lark))
     }
 
@@ -161,7 +179,7 @@ impl Grammar {
         };
         let options = arguments.options(py)?;
         let limits = CompileLimits::from_python(limits)?.grammar;
-        let converted = py.detach(|| front_end::parse(&text, &options, &budget(limits)));
+        let converted = interruptible(py, limits, |budget| front_end::parse(&text, &options, budget))?;
         let converted = converted.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
         json_schema::warn_of_widening(py, &converted.report)?;
         Grammar::with_report(converted.grammar, converted.report.into()).print_if(py, print_converted_ebnf)
@@ -192,13 +210,13 @@ impl Grammar {
         let text = structural_tag::text_of(py, args, kwargs)?;
         let limits = CompileLimits::from_python(limits)?.grammar;
         let vocab = tokenizer_info.map(vocab_of).transpose()?;
-        let parsed = py.detach(|| match &vocab {
-            None => tags::parse(&text, None, &budget(limits)),
+        let parsed = interruptible(py, limits, |budget| match &vocab {
+            None => tags::parse(&text, None, budget),
             Some(vocab) => {
                 let find = |text: &str| structural_tag::find_token(vocab, text);
-                tags::parse(&text, Some(&find), &budget(limits))
+                tags::parse(&text, Some(&find), budget)
             }
-        });
+        })?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::StructuralTag))
     }
 
@@ -210,74 +228,85 @@ impl Grammar {
 
     /// The strings of the grammars, one after the other.
     #[staticmethod]
-    #[pyo3(signature = (*grammars))]
-    fn concat(grammars: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        combine(grammars, ir::concat)
+    #[pyo3(signature = (*grammars, limits = None))]
+    fn concat(grammars: &Bound<'_, PyTuple>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        combine(grammars, limits, ir::concat)
     }
 
     /// The strings of any one of the grammars.
     #[staticmethod]
-    #[pyo3(signature = (*grammars))]
-    fn union(grammars: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        combine(grammars, ir::union)
+    #[pyo3(signature = (*grammars, limits = None))]
+    fn union(grammars: &Bound<'_, PyTuple>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        combine(grammars, limits, ir::union)
     }
 
     /// The strings that all of the grammars have. One of them at most may be other than regular.
     ///
     /// Raises ``UnsupportedFeatureError`` if two of them recurse, or if one holds what a regular language cannot be
-    /// compared with: tokens, or the members of a JSON object.
+    /// compared with: tokens, or the members of a JSON object. What both have can be far larger than either:
+    /// ``LimitExceededError`` says that it does not fit into ``limits``.
     #[staticmethod]
-    #[pyo3(signature = (*grammars))]
-    fn intersect(grammars: &Bound<'_, PyTuple>) -> PyResult<Self> {
+    #[pyo3(signature = (*grammars, limits = None))]
+    fn intersect(grammars: &Bound<'_, PyTuple>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         if grammars.is_empty() {
             return Err(errors::argument(grammars.py(), "intersect needs at least one grammar"));
         }
-        combine(grammars, ir::intersect)?.checked(grammars.py())
+        combine(grammars, limits, ir::intersect)?.checked(grammars.py(), limits)
     }
 
     /// The strings of this grammar that ``other``, which must be regular, does not have.
-    fn exclude(&self, other: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (other, *, limits = None))]
+    fn exclude(&self, other: &Bound<'_, PyAny>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let py = other.py();
-        let other = Arc::clone(&grammar_of(other)?.get().ir);
-        let limits = tokenstile_grammar::Limits::default();
-        from_result(py, py.detach(|| ir::exclude(&self.ir, &other, &limits)))?.checked(py)
+        let other = Arc::clone(grammar_of(other)?.get().ir());
+        let sizes = CompileLimits::from_python(limits)?.grammar;
+        from_result(py, py.detach(|| ir::exclude(self.ir(), &other, &sizes)))?.checked(py, limits)
     }
 
     /// The strings of this grammar, and the empty string.
-    fn optional(&self, py: Python<'_>) -> PyResult<Self> {
-        self.repeat(py, 0, Some(1))
+    #[pyo3(signature = (*, limits = None))]
+    fn optional(&self, py: Python<'_>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        self.repeat(py, 0, Some(1), limits)
     }
 
     /// The strings of this grammar one after the other, ``min`` to ``max`` times, without an upper bound if ``max`` is
     /// ``None``.
-    #[pyo3(signature = (min = 0, max = None))]
-    fn repeat(&self, py: Python<'_>, min: i64, max: Option<i64>) -> PyResult<Self> {
+    #[pyo3(signature = (min = 0, max = None, *, limits = None))]
+    fn repeat(
+        &self,
+        py: Python<'_>,
+        min: i64,
+        max: Option<i64>,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let (Ok(min), Ok(max)) = (u32::try_from(min), max.map(u32::try_from).transpose()) else {
             return Err(errors::argument(py, "min and max must be between 0 and 4294967295"));
         };
         if max.is_some_and(|max| max < min) {
             return Err(errors::argument(py, "max must not be less than min"));
         }
-        let limits = tokenstile_grammar::Limits::default();
-        from_result(py, py.detach(|| ir::repeat(&self.ir, min, max, &limits)))
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        from_result(py, py.detach(|| ir::repeat(self.ir(), min, max, &limits)))
     }
 
     /// The strings of this grammar, each followed by any text up to the first ``stop``, which is the end.
-    fn then_until(&self, py: Python<'_>, stop: &str) -> PyResult<Self> {
-        let limits = tokenstile_grammar::Limits::default();
-        from_result(py, py.detach(|| ir::then_until(&self.ir, stop, &budget(limits))))
+    #[pyo3(signature = (stop, *, limits = None))]
+    fn then_until(&self, py: Python<'_>, stop: &str, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        let made = interruptible(py, limits, |budget| ir::then_until(self.ir(), stop, budget))?;
+        from_result(py, made)
     }
 
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, Grammar::concat)
+        self.operator(other, |both| self.joined(both, Join::Concat, Grammar::concat))
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, Grammar::union)
+        self.operator(other, |both| self.joined(both, Join::Union, Grammar::union))
     }
 
     fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, Grammar::intersect)
+        self.operator(other, |other| Grammar::intersect(&self.before(other)?, None))
     }
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -285,7 +314,7 @@ impl Grammar {
         if other.cast::<Grammar>().is_err() {
             return Ok(py.NotImplemented());
         }
-        Ok(Py::new(py, self.exclude(other)?)?.into_any())
+        Ok(Py::new(py, self.exclude(other, None)?)?.into_any())
     }
 
     /// For a grammar that came from a JSON Schema: what became of each keyword. Empty for all others.
@@ -312,7 +341,7 @@ impl Grammar {
     }
 
     fn __repr__(&self) -> String {
-        format!("<Grammar of {} rules>", self.ir.rules().len())
+        format!("<Grammar of {} rules>", self.ir().rules().len())
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -343,26 +372,42 @@ impl Grammar {
 
 impl Grammar {
     /// The grammar, unless it has a conjunction that cannot be compiled.
-    fn checked(self, py: Python<'_>) -> PyResult<Self> {
-        let limits = tokenstile_grammar::Limits::default();
-        let checked = py.detach(|| passes::compile(&self.ir, &budget(limits)).map(drop));
+    fn checked(self, py: Python<'_>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        let checked = interruptible(py, limits, |budget| passes::compile(self.ir(), budget).map(drop))?;
         checked.map_err(|error| errors::grammar(py, &error, Source::Grammar))?;
         Ok(self)
     }
 
     /// What an operator makes of two grammars.
-    fn operator(
+    fn operator<'py>(
         &self,
-        other: &Bound<'_, PyAny>,
-        join: fn(&Bound<'_, PyTuple>) -> PyResult<Self>,
+        other: &Bound<'py, PyAny>,
+        join: impl FnOnce(&Bound<'py, Grammar>) -> PyResult<Self>,
     ) -> PyResult<Py<PyAny>> {
         let py = other.py();
-        if other.cast::<Grammar>().is_err() {
-            return Ok(py.NotImplemented());
+        let Ok(other) = other.cast::<Grammar>() else { return Ok(py.NotImplemented()) };
+        Ok(Py::new(py, join(other)?)?.into_any())
+    }
+
+    /// This and another, put together when somebody looks, or at once if that may fail.
+    fn joined(
+        &self,
+        other: &Bound<'_, Grammar>,
+        join: Join,
+        at_once: fn(&Bound<'_, PyTuple>, Option<&Bound<'_, PyAny>>) -> PyResult<Self>,
+    ) -> PyResult<Self> {
+        match self.body.joined(join, &other.get().body) {
+            Some(body) => Ok(Grammar { body, report: Report::default(), text: OnceLock::new() }),
+            None => at_once(&self.before(other)?, None),
         }
-        let copy = Py::new(py, Grammar::new(Ir::clone(&self.ir)))?;
-        let both = PyTuple::new(py, [copy.bind(py).as_any(), other])?;
-        Ok(Py::new(py, join(&both)?)?.into_any())
+    }
+
+    /// This and another, as arguments.
+    fn before<'py>(&self, other: &Bound<'py, Grammar>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = other.py();
+        let copy = Py::new(py, Grammar::new(Ir::clone(self.ir())))?;
+        PyTuple::new(py, [copy.bind(py).as_any(), other.as_any()])
     }
 }
 
@@ -378,6 +423,31 @@ fn from_result(py: Python<'_>, result: tokenstile_grammar::Result<Ir>) -> PyResu
     result.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Grammar))
 }
 
+/// The grammar after some of the passes, by name, for `tokenstile.testing`.
+#[pyfunction(name = "_apply_passes")]
+pub(crate) fn apply_passes(py: Python<'_>, grammar: &Grammar, names: Vec<String>) -> PyResult<Grammar> {
+    let limits = tokenstile_grammar::Limits::default();
+    let done = interruptible(py, limits, |budget| {
+        names.iter().try_fold(Ir::clone(grammar.ir()), |current, name| {
+            passes::apply(current, name, budget).unwrap_or_else(|| {
+                let message = format!("there is no pass {name:?} to apply");
+                Err(tokenstile_grammar::Error::new(ErrorKind::Invalid, message))
+            })
+        })
+    })?;
+    from_result(py, done)
+}
+
+/// The machine of a grammar as text, for `tokenstile.testing`.
+#[pyfunction(name = "_machine_text")]
+pub(crate) fn machine_text(py: Python<'_>, grammar: &Grammar) -> PyResult<String> {
+    let limits = tokenstile_grammar::Limits::default();
+    let text = interruptible(py, limits, |budget| {
+        passes::compile(grammar.ir(), budget).map(|machine| machine.to_string())
+    })?;
+    text.map_err(|error| errors::grammar(py, &error, Source::Grammar))
+}
+
 /// Reads a pickled grammar.
 #[pyfunction(name = "_restore_grammar")]
 pub(crate) fn restore_grammar(py: Python<'_>, json_string: &str) -> PyResult<Grammar> {
@@ -386,12 +456,14 @@ pub(crate) fn restore_grammar(py: Python<'_>, json_string: &str) -> PyResult<Gra
 
 fn combine(
     grammars: &Bound<'_, PyTuple>,
+    limits: Option<&Bound<'_, PyAny>>,
     join: fn(&[Ir], &tokenstile_grammar::Limits) -> tokenstile_grammar::Result<Ir>,
 ) -> PyResult<Grammar> {
     let py = grammars.py();
+    let limits = CompileLimits::from_python(limits)?.grammar;
     let mut parts = Vec::with_capacity(grammars.len());
     for grammar in grammars {
-        parts.push(Ir::clone(&grammar_of(&grammar)?.get().ir));
+        parts.push(Ir::clone(grammar_of(&grammar)?.get().ir()));
     }
-    from_result(py, py.detach(|| join(&parts, &tokenstile_grammar::Limits::default())))
+    from_result(py, py.detach(|| join(&parts, &limits)))
 }

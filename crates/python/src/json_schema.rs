@@ -14,7 +14,7 @@ use tokenstile_grammar::frontends::json_schema::{
 };
 
 use crate::errors::{self, Source};
-use crate::limits::{CompileLimits, budget};
+use crate::limits::{CompileLimits, interruptible};
 
 /// What became of each keyword of a schema; empty for grammars that came from elsewhere.
 pub(crate) type Report = Arc<[Finding]>;
@@ -107,7 +107,7 @@ pub(crate) fn check_schema<'py>(
     };
     let options = arguments.options(py)?;
     let limits = CompileLimits::from_python(limits)?.grammar;
-    let report = py.detach(|| front_end::check(&text, &options, &budget(limits)));
+    let report = interruptible(py, limits, |budget| front_end::check(&text, &options, budget))?;
     let report = report.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
     to_python(py, &report)
 }

@@ -49,7 +49,7 @@ pub(crate) fn named_grammars(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Ve
         let key = name.cast::<PyString>().map_err(|_| wrong("the name of a grammar must be a str", &name))?;
         let name = key.to_str()?.into();
         if let Ok(grammar) = value.cast::<Grammar>() {
-            let (text, parsed) = (Arc::clone(grammar.get().text()), Arc::clone(&grammar.get().ir));
+            let (text, parsed) = (Arc::clone(grammar.get().text()), Arc::clone(grammar.get().ir()));
             named.push(NamedGrammar { name, text, parsed: Some(parsed) });
         } else if let Ok(text) = value.cast::<PyString>() {
             named.push(NamedGrammar { name, text: text.to_str()?.into(), parsed: None });

@@ -4,6 +4,7 @@
 //! each class; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
 mod batch;
+mod body;
 mod buffer;
 mod compiled;
 mod compiler;
@@ -33,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::compiler::{GrammarCompiler, get_cache_limit_bytes, set_cache_limit_bytes};
     #[pymodule_export]
-    use super::grammar::{Grammar, restore_grammar};
+    use super::grammar::{Grammar, apply_passes, machine_text, restore_grammar};
     #[pymodule_export]
     use super::json_schema::check_schema;
     #[pymodule_export]

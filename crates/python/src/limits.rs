@@ -1,12 +1,17 @@
 //! Limits and cancellation, from Python to the core.
 
-use std::time::Duration;
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use tokenstile_engine::EngineLimits;
 use tokenstile_grammar::{Budget, CancelFlag, Limits};
 
 use crate::errors;
+
+/// How long Python is left waiting before it is asked again whether it has a signal to handle.
+const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
 
 /// Stops a compilation that runs in another thread.
 ///
@@ -52,6 +57,11 @@ impl CompileLimits {
     /// Reads a `tokenstile.Limits`, or the defaults for none.
     pub(crate) fn from_python(limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let Some(limits) = limits else { return Ok(CompileLimits::default()) };
+        let py = limits.py();
+        if !limits.is_instance(&py.import("tokenstile.limits")?.getattr("Limits")?)? {
+            let name = errors::type_name(limits);
+            return Err(errors::argument(py, format!("limits must be a Limits, not {name}")));
+        }
         let size = |name: &str| -> PyResult<usize> { limits.getattr(name)?.extract() };
         let seconds: f64 = limits.getattr("max_compile_time")?.extract()?;
         Ok(CompileLimits {
@@ -62,7 +72,7 @@ impl CompileLimits {
                 max_depth: size("max_depth")?,
                 max_states: size("max_states")?,
                 max_nodes: size("max_nodes")?,
-                max_compile_time: duration(limits.py(), "max_compile_time", seconds)?,
+                max_compile_time: duration(py, "max_compile_time", seconds)?,
             },
             engine: EngineLimits { cache_bytes: size("max_cache_bytes")? },
         })
@@ -78,9 +88,41 @@ impl CompileLimits {
     }
 }
 
-/// A budget of the default limits, for work that no compiler does.
-pub(crate) fn budget(limits: Limits) -> Budget {
-    Budget::new(limits, CancelFlag::default())
+/// Does work that no compiler does, without the GIL, until Python has a signal to handle.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    limits: Limits,
+    work: impl FnOnce(&Budget) -> T + Send,
+) -> PyResult<T> {
+    cancellable(py, limits, CancelFlag::default(), work)
+}
+
+/// The same, also until `cancel` is set. What a handler of a signal raised, such as `KeyboardInterrupt`, is the error.
+pub(crate) fn cancellable<T: Send>(
+    py: Python<'_>,
+    limits: Limits,
+    cancel: CancelFlag,
+    work: impl FnOnce(&Budget) -> T + Send,
+) -> PyResult<T> {
+    let raised = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&raised);
+    let result = py.detach(move || {
+        let looked = Cell::new(Instant::now());
+        let should_stop = move || {
+            if looked.get().elapsed() < BETWEEN_SIGNALS {
+                return false;
+            }
+            looked.set(Instant::now());
+            let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
+            seen.lock().unwrap_or_else(PoisonError::into_inner).replace(error);
+            true
+        };
+        work(&Budget::new(limits, cancel).watched(should_stop))
+    });
+    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        Some(error) => Err(error),
+        None => Ok(result),
+    }
 }
 
 fn duration(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {

@@ -12,7 +12,7 @@ use tokenstile_grammar::frontends::ebnf;
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
 use crate::json_schema::{self, Report};
-use crate::limits::budget;
+use crate::limits::interruptible;
 
 /// The version that serialized objects carry. It changes with the form, not with the release.
 pub(crate) const VERSION: &str = "tokenstile-v1";
@@ -80,7 +80,7 @@ fn grammar_from_value(py: Python<'_>, value: &Value) -> PyResult<Grammar> {
         return Err(errors::raise(py, "DeserializeFormatError", "the report of the grammar cannot be read"));
     };
     let limits = Limits::default();
-    let parsed = py.detach(|| ebnf::parse(text, root, &limits, &budget(limits.clone())));
+    let parsed = interruptible(py, limits.clone(), |budget| ebnf::parse(text, root, &limits, budget))?;
     let parsed = parsed.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
     Ok(Grammar::with_report(parsed, report))
 }

@@ -17,7 +17,10 @@ pub(crate) fn text_of(
     read.call(args, kwargs)?.extract()
 }
 
-/// The first token of that text.
+/// The first token of that text; tokens without a text are not to be found.
 pub(crate) fn find_token(vocab: &Vocab, text: &str) -> Option<u32> {
+    if text.is_empty() {
+        return None;
+    }
     vocab.table().iter().find(|(_, bytes)| *bytes == text.as_bytes()).map(|(id, _)| id.0)
 }

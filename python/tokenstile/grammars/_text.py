@@ -1,14 +1,16 @@
-"""Writing EBNF: strings in their quotes, alternatives, and names that must be identifiers."""
+"""Writing EBNF: strings in their quotes, alternatives, and arguments that must be what they are said to be."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
+_MOST_TIMES = 2**32 - 2
 _PLAIN = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-+*/=<>.,:;()[]{}|&%$!?@#~'`"
 )
@@ -26,10 +28,21 @@ def one_of(texts: Iterable[str]) -> str:
     return "(" + " | ".join(quote(text) for text in texts) + ")"
 
 
-def check_names(names: Sequence[str], what: str) -> None:
-    """Raise unless there is a name, all are identifiers of Python, and none comes twice."""
-    if not names:
+def names_of(names: object, what: str) -> list[str]:
+    """Return a list of names, of which there must be one at least; raise for anything else, a string included."""
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InvalidArgumentError(f"the {what}s must be a list of str, not {type(names).__name__}")
+    found = list(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"the name of a {what} must be a str, not {type(name).__name__}")
+    if not found:
         raise InvalidArgumentError(f"there must be a {what} at least")
+    return found
+
+
+def check_names(names: Sequence[str], what: str) -> None:
+    """Raise unless all are identifiers of Python, and none comes twice."""
     for name in names:
         if not name.isidentifier() or not name.isascii():
             raise InvalidArgumentError(f"{name!r} cannot be the name of a {what}")
@@ -44,6 +57,13 @@ def check_unique(names: Sequence[str], what: str) -> None:
 
 def counts(least: int, most: int | None) -> str:
     """Return the quantifier of EBNF for a number of times."""
+    for count in (least,) if most is None else (least, most):
+        if isinstance(count, bool) or not isinstance(count, int):
+            raise InvalidArgumentError(f"a number of times is an int, not {type(count).__name__}")
+        if count > _MOST_TIMES:
+            raise InvalidArgumentError(
+                f"{count} is more than the {_MOST_TIMES} times that a grammar can count"
+            )
     if least < 0 or (most is not None and most < least):
         raise InvalidArgumentError(f"{least} to {most} is no number of times")
     return f"{{{least},}}" if most is None else f"{{{least}, {most}}}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokenstile._core import Grammar
-from tokenstile.grammars._text import check_names, one_of
+from tokenstile.grammars._text import check_names, names_of, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +27,12 @@ def arithmetic(*, variables: Sequence[str] = (), functions: Sequence[str] = ()) 
     """
     atoms = ["number", '"(" sum ")"']
     rules = _RULES
-    if variables:
-        check_names(variables, "variable")
-        atoms.append(one_of(variables))
-    if functions:
-        check_names(functions, "function")
-        atoms.append(f'{one_of(functions)} "(" sum ("," " "? sum)* ")"')
+    if variables not in ((), []):
+        names = names_of(variables, "variable")
+        check_names(names, "variable")
+        atoms.append(one_of(names))
+    if functions not in ((), []):
+        names = names_of(functions, "function")
+        check_names(names, "function")
+        atoms.append(f'{one_of(names)} "(" sum ("," " "? sum)* ")"')
     return Grammar.from_ebnf(f"{rules}atom ::= {' | '.join(atoms)}\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokenstile._core import Grammar
 from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.grammars._text import check_unique, counts, quote
+from tokenstile.grammars._text import check_unique, counts, names_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +27,10 @@ def csv(
     grammar are written without quotes, so those of its strings that would need them are left out. With ``header`` the
     first line has the names. Lines end with a line feed; the last one may go without it.
     """
-    if len(delimiter) != 1 or delimiter in '"\r\n\0':
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise InvalidArgumentError("the delimiter is one character, and no quote or line break")
-    names = list(columns)
-    if not names:
-        raise InvalidArgumentError("there must be a column at least")
+    counts(min_rows, max_rows)
+    names = names_of(columns, "column")
     check_unique(names, "column")
     # A line without anything in it is no row of one empty field, but no row.
     least = 1 if len(names) == 1 else 0
@@ -44,6 +43,10 @@ def csv(
     parts: list[Grammar] = []
     for name in names:
         grammar = given[name]
+        if grammar is not None and not isinstance(grammar, Grammar):
+            raise InvalidArgumentError(
+                f"the fields of {name!r} must be a Grammar or None, not {type(grammar).__name__}"
+            )
         bare = Grammar.from_ebnf("\n".join(["root ::= plain", *rules]))
         parts += [separator, row if grammar is None else grammar & bare]
     line = Grammar.concat(*parts[1:])
@@ -53,7 +56,6 @@ def csv(
         names_line = delimiter.join(_written(name, delimiter) for name in names)
         first = Grammar.from_ebnf(f"root ::= {quote(names_line)}")
         return first + (break_ + line).repeat(min_rows, max_rows) + break_.optional()
-    counts(min_rows, max_rows)
     if max_rows == 0:
         return Grammar.from_ebnf('root ::= ""')
     rest = (break_ + line).repeat(max(min_rows - 1, 0), None if max_rows is None else max_rows - 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tokenstile._core import Grammar
+from tokenstile.exceptions import InvalidArgumentError
 
 _DATE = r"""
 date   ::= year "-" ("01" | "03" | "05" | "07" | "08" | "10" | "12") "-" ([0-2] [0-9] & ~"00" | "3" [01])
@@ -41,4 +42,6 @@ def iso_datetime(*, offset: bool | None = None) -> Grammar:
 
 
 def _offset(offset: bool | None) -> str:
+    if offset is not None and not isinstance(offset, bool):
+        raise InvalidArgumentError(f"offset is True, False or None, not {offset!r}")
     return {True: "offset", False: "", None: "offset?"}[offset]

@@ -24,6 +24,6 @@ def json(root: str = "value") -> Grammar:
     ``root`` is what the text is: any ``"value"``, an ``"object"``, an ``"array"``, or a ``"container"``, which is
     either. For the values of a schema see `tokenstile.Grammar.from_json_schema`.
     """
-    if root not in _ROOTS:
+    if not isinstance(root, str) or root not in _ROOTS:
         raise InvalidArgumentError(f"the root is one of {', '.join(_ROOTS)}, not {root!r}")
     return Grammar.from_ebnf(f"root ::= {_ROOTS[root]}{RULES}blank ::= [ \\n\\r\\t]*\n")

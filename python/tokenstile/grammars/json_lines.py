@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokenstile._core import Grammar
+from tokenstile.grammars._text import counts
 from tokenstile.grammars.json import RULES
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ def json_lines(schema: Schema | None = None, *, min_lines: int = 0, max_lines: i
 
     ``schema`` is that of every line; without it, any value will do. Each line ends with a line feed.
     """
+    counts(min_lines, max_lines)
     if schema is None:
         line = Grammar.from_ebnf(f"root ::= value{RULES}blank ::= [ \\t]*\n")
     else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tokenstile._core import Grammar
 from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.grammars._text import counts, quote
+from tokenstile.grammars._text import counts, names_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +34,10 @@ def markdown_table(
     ``align`` has ``"left"``, ``"right"``, ``"center"`` or ``None`` for each of them. A bar in a cell is written with a
     backslash before it, and so are those in the names.
     """
-    if not columns:
-        raise InvalidArgumentError("there must be a column at least")
-    alignments = [None] * len(columns) if align is None else list(align)
-    if len(alignments) != len(columns) or not all(found in _DASHES for found in alignments):
+    columns = names_of(columns, "column")
+    is_listed = align is None or isinstance(align, list | tuple)
+    alignments = [None] * len(columns) if align is None else list(align) if is_listed else []
+    if len(alignments) != len(columns) or not all(_is_alignment(found) for found in alignments):
         raise InvalidArgumentError("align has 'left', 'right', 'center' or None for each column")
     names = "| " + " | ".join(_written(name) for name in columns) + " |\n"
     dashes = "| " + " | ".join(_DASHES[found] for found in alignments) + " |\n"
@@ -45,6 +45,10 @@ def markdown_table(
     return Grammar.from_ebnf(
         f"root ::= {quote(names + dashes)} row{counts(min_rows, max_rows)}\nrow ::= {row}\n{_CELL}"
     )
+
+
+def _is_alignment(value: object) -> bool:
+    return value is None or (isinstance(value, str) and value in _DASHES)
 
 
 def _written(name: str) -> str:

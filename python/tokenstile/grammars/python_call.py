@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tokenstile._core import Grammar
-from tokenstile.grammars._text import check_names, quote
+from tokenstile.grammars._text import check_names, names_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,14 +32,16 @@ def python_call(functions: Sequence[str] | Mapping[str, Sequence[str] | None]) -
     names are given), the arguments are positional. Arguments are literals: numbers, strings, ``True``, ``False``,
     ``None``, lists, tuples and dicts of these.
     """
-    given = functions if isinstance(functions, Mapping) else dict.fromkeys(functions)
-    check_names(list(given), "function")
+    names = names_of(functions, "function")
+    check_names(names, "function")
+    given = functions if isinstance(functions, Mapping) else dict.fromkeys(names)
     rules = ["root ::= " + " | ".join(f"call_{at}" for at in range(len(given)))]
     for at, (name, parameters) in enumerate(given.items()):
         if parameters is None:
             rules.append(f'call_{at} ::= {quote(name + "(")} (value (", " value)*)? ")"')
         else:
-            rules += _keyword_rules(f"call_{at}", name, parameters)
+            listed = [] if parameters in ((), []) else names_of(parameters, "parameter")
+            rules += _keyword_rules(f"call_{at}", name, listed)
     return Grammar.from_ebnf("\n".join(rules) + _VALUES)
 
 

@@ -6,14 +6,15 @@ over known tables names only columns that its tables have.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tokenstile._core import Grammar
 from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.grammars._text import check_unique, one_of
+from tokenstile.grammars._text import check_unique, names_of, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 _KEYWORDS = (
     "ABORT ACTION ADD AFTER ALL ALTER ALWAYS ANALYZE AND AS ASC ATTACH AUTOINCREMENT BEFORE BEGIN BETWEEN "
@@ -81,14 +82,16 @@ def sql_select(tables: Mapping[str, Sequence[str]] | None = None) -> Grammar:
             _any_name(),
         ]
         return Grammar.from_ebnf("\n".join([*rules, _SHARED]))
-    if not tables:
-        raise InvalidArgumentError("there must be a table at least")
+    if not isinstance(tables, Mapping):
+        raise InvalidArgumentError(
+            f"tables must map the name of each table to its columns, not be a {type(tables).__name__}"
+        )
+    names_of(tables, "table")
     rules = ["root ::= " + " | ".join(f"query_{at}" for at in range(len(tables)))]
     for at, (table, columns) in enumerate(tables.items()):
-        if not columns:
-            raise InvalidArgumentError(f"the table {table!r} has no columns")
-        check_unique(columns, "column")
-        names = one_of(_written(column) for column in columns)
+        listed = names_of(columns, f"column of {table!r}")
+        check_unique(listed, "column")
+        names = one_of(_written(column) for column in listed)
         rules += [_QUERY.replace("{n}", str(at)), f"table_{at} ::= {one_of([_written(table)])}"]
         rules.append(f"column_{at} ::= {names}")
     return Grammar.from_ebnf("\n".join([*rules, _SHARED]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokenstile._core import Grammar
 from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.grammars._text import check_unique, counts, quote
+from tokenstile.grammars._text import check_unique, counts, names_of, quote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,9 @@ entity    ::= "&" ("lt" | "gt" | "amp" | "quot" | "apos") ";"
 value     ::= ([^<>&"\x00-\x1f\ufffe\uffff] | entity)*
 blank     ::= [ \n\t]*
 """
+
+
+_MOST_ELEMENTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,9 @@ def xml(root: Element, *, declaration: bool = False) -> Grammar:
     made = 1
     while pending:
         element, rule = pending.pop()
+        _check_element(element)
+        if made > _MOST_ELEMENTS:
+            raise InvalidArgumentError(f"there are more than {_MOST_ELEMENTS} elements")
         parts = []
         for child in element.children:
             name = f"element_{made}"
@@ -73,6 +79,21 @@ def _body(element: Element, children: list[str]) -> str:
     else:
         return f'{start} "/>"'
     return f'{start} ">" {inside} {quote("</" + element.name + ">")}'
+
+
+def _check_element(element: object) -> None:
+    """Raise unless all fields of an element are what they should be."""
+    if not isinstance(element, Element):
+        raise InvalidArgumentError(f"an element of XML must be an Element, not {type(element).__name__}")
+    if not isinstance(element.name, str):
+        raise InvalidArgumentError(f"the name of an element must be a str, not {type(element.name).__name__}")
+    if element.attributes not in ((), []):
+        names_of(element.attributes, "attribute")
+    are_listed = isinstance(element.children, list | tuple)
+    if not are_listed or not all(isinstance(child, Element) for child in element.children):
+        raise InvalidArgumentError(
+            f"the children of {element.name!r} must be a list of Element, not {type(element.children).__name__}"
+        )
 
 
 def _check_name(name: str) -> None:

@@ -9,7 +9,7 @@ __all__ = ["get_gemma_4_structural_tag"]
 get_gemma_4_structural_tag = builder(
     "gemma_4",
     Template(
-        call=Call(begin="<|tool_call>call:$name", end="<tool_call|>", style="gemma"),
+        call=Call(begin="<|tool_call>call:$name", end="<tool_call|>", style="gemma", name_ends=("{",)),
         trigger="<|tool_call>",
         excludes=(),
     ),

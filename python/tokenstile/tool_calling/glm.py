@@ -9,7 +9,12 @@ __all__ = ["get_glm_4_7_structural_tag"]
 get_glm_4_7_structural_tag = builder(
     "glm_4_7",
     Template(
-        call=Call(begin="<tool_call>$name", end="</tool_call>", style="glm_xml"),
+        call=Call(
+            begin="<tool_call>$name",
+            end="</tool_call>",
+            style="glm_xml",
+            name_ends=("<arg_key>", "</tool_call>"),
+        ),
         trigger="<tool_call>",
         thinking=Thinking(),
         excludes=(

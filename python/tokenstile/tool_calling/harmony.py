@@ -20,7 +20,7 @@ from tokenstile.structural_tag import (
     TagsWithSeparatorFormat,
 )
 from tokenstile.tool_calling.registry import register_model_structural_tag
-from tokenstile.tool_calling.template import Options, ReasoningMode, sequence
+from tokenstile.tool_calling.template import Options, ReasoningMode, check_names, sequence
 
 if TYPE_CHECKING:
     from tokenstile.tool_calling.choice import SimplifiedToolChoice
@@ -103,6 +103,8 @@ def get_harmony_structural_tag(  # noqa: PLR0917 - XGrammar's signature
         max_whitespace_cnt=max_whitespace_cnt,
         parallel_tool_calls=parallel_tool_calls,
     )
+    for begin in _FUNCTION:
+        check_names("harmony", tools or [], begin)
     calls = _calls(tools or [], builtin_tools or [], options)
     if tool_choice != "auto" and not calls:
         raise ValueError("a call is required, and the family 'harmony' was given no tools")

@@ -1,6 +1,13 @@
-"""Hermes 2 Pro and Hermes 3, and Granite 4, which writes the same: JSON in a tag, and no thinking."""
+"""Hermes 2 Pro and Hermes 3, and Granite 4, which writes the same: JSON in a tag, and no thinking.
+
+Follows the chat templates ``tool_use`` of NousResearch/Hermes-2-Pro-Llama-3-8B and NousResearch/Hermes-3-Llama-3.1-8B.
+Their prompts ask for ``{"arguments": ..., "name": ...}`` and write earlier calls the other way round, and the models do
+both; so both are here.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from tokenstile.tool_calling.template import Call, Template, builder, in_json
 
@@ -12,4 +19,12 @@ HERMES = Template(
     excludes=(),
 )
 
-get_hermes_structural_tag = builder("hermes", HERMES)
+get_hermes_structural_tag = builder(
+    "hermes",
+    replace(
+        HERMES,
+        other_call=Call(
+            begin='<tool_call>\n{"arguments": ', end=', "name": "$name"}\n</tool_call>', escape=in_json
+        ),
+    ),
+)

@@ -1,6 +1,8 @@
 """Llama 3, 3.1, 3.2, and Llama 4 where it is prompted for JSON: a call is a JSON object by itself.
 
-Llama 4 can also be prompted for calls as Python expressions; those are not here.
+Follows the chat templates of meta-llama/Llama-3.1-8B-Instruct and meta-llama/Llama-4-Scout-17B-16E-Instruct, which ask
+for ``{"name": function name, "parameters": dictionary of argument name and its value}``. Llama 4 can also be prompted
+for calls as Python expressions (``prompt_format.md`` of meta-llama/llama-models); those are not here.
 """
 
 from __future__ import annotations

@@ -7,9 +7,11 @@ whether calls stand in a block, and what thinking looks like; `build` puts that 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
@@ -63,13 +65,16 @@ class Call:
     """A call: ``begin``, the arguments in a ``style``, ``end``."""
 
     begin: str
-    """``$name`` stands for the name of the tool, ``$index`` for a number."""
+    """``$name`` stands for the name of the tool, ``$index`` for a number, ``$id`` for nine letters and digits."""
     end: str
+    """``$name`` stands for the name of the tool here too."""
     style: JSONSchemaStyle = "json"
     escape: Callable[[str], str] = as_it_is
     """How a name is written."""
     excludes: tuple[str, ...] = ()
     """What the strings of the arguments may not hold."""
+    name_ends: tuple[str, ...] = ()
+    """What ends a name that has nothing after it in ``begin``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +83,8 @@ class Block:
 
     begin: str
     end: str
+    other_begins: tuple[str, ...] = ()
+    """What a block may begin with instead."""
     separator: str = ""
     """What stands between two calls."""
     lead: str = ""
@@ -108,6 +115,10 @@ class Template:
     call: Call
     trigger: str
     """What switches from text to calls."""
+    other_triggers: tuple[str, ...] = ()
+    """What does so too."""
+    other_call: Call | None = None
+    """Another way to write a call."""
     block: Block | None = None
     thinking: Thinking | None = None
     excludes: tuple[str, ...] = field(default=("<think>", "</think>"))
@@ -206,6 +217,8 @@ def builder(name: str, template: Template) -> ModelBuilder:
             parallel_tool_calls=parallel_tool_calls,
         )
         check_choice(name, tools or [], builtin_tools or [], tool_choice)
+        for call in filter(None, (template.call, template.other_call)):
+            check_names(name, tools or [], call.begin, call.escape, call.name_ends)
         thought = _thought(template, options, reasoning)
         rest = _rest(template, options, tools or [], tool_choice)
         return StructuralTag(format=sequence(thought, rest))
@@ -232,8 +245,34 @@ def check_choice(
         raise ValueError(f"a call is required, and the family {name!r} was given {kind}")
 
 
+def check_names(
+    family: str,
+    tools: list[FunctionToolParam],
+    begin: str,
+    escape: Callable[[str], str] = as_it_is,
+    ends: tuple[str, ...] = (),
+) -> None:
+    """Raise if the name of a tool holds what ends a name, so that nobody could tell where it does.
+
+    What ends it stands behind ``$name`` in ``begin``, or is one of ``ends`` where nothing does. JSON has escapes.
+    """
+    after = begin.partition("$name")[2].partition("$")[0]
+    after = after.rstrip() or after
+    if "$name" not in begin or escape is in_json:
+        return
+    stops = ('"',) if after.startswith('"') else (after,) if after else ends
+    for at, tool in enumerate(tools):
+        written = escape(tool.function.name)
+        for stop in stops:
+            if (written + stop).find(stop) != len(written):
+                raise InvalidArgumentError(
+                    f"tools[{at}].function.name: the family {family!r} cannot write the name "
+                    f"{tool.function.name!r}, since {stop!r} in it would be taken for its end"
+                )
+
+
 def _text_excludes(template: Template) -> tuple[str, ...]:
-    marks = (template.trigger,) if template.calls_are_marked else ()
+    marks = (template.trigger, *template.other_triggers) if template.calls_are_marked else ()
     return (*marks, *template.excludes)
 
 
@@ -257,25 +296,40 @@ def _thought(template: Template, options: Options, mode: ReasoningMode) -> Forma
     return OptionalFormat(content=sequence(tag, literal(thinking.suffix)))
 
 
-def _call(template: Template, options: Options, tool: FunctionToolParam) -> TagFormat:
-    call = template.call
+_PLACEHOLDERS = {"$index": r"[0-9]+", "$id": r"[a-zA-Z0-9]{9}"}
+
+
+def _calls(template: Template, options: Options, tool: FunctionToolParam) -> list[TagFormat]:
+    """Return the ways to call a tool."""
+    return [_call(call, options, tool) for call in (template.call, template.other_call) if call is not None]
+
+
+def _call(call: Call, options: Options, tool: FunctionToolParam) -> TagFormat:
     name = call.escape(tool.function.name)
-    begin, *more = [piece.replace("$name", name) for piece in call.begin.split("$index")]
+    # Split first: a name may look like a placeholder.
+    begin, *more = re.split(r"(\$index|\$id)", call.begin)
     parts: list[Format | None] = []
     for piece in more:
-        parts += [RegexFormat(pattern=r"[0-9]+"), literal(piece)]
+        pattern = _PLACEHOLDERS.get(piece)
+        parts.append(RegexFormat(pattern=pattern) if pattern else literal(piece.replace("$name", name)))
     arguments = options.arguments(tool, call.style, call.excludes)
-    return TagFormat(begin=begin, content=sequence(*parts, arguments), end=call.end)
+    content = sequence(*parts, arguments)
+    return TagFormat(begin=begin.replace("$name", name), content=content, end=call.end.replace("$name", name))
 
 
-def _block(block: Block, calls: list[TagFormat], options: Options) -> TagFormat:
+def _blocks(block: Block, calls: list[TagFormat], options: Options) -> list[TagFormat]:
     content = TagsWithSeparatorFormat(
         tags=calls,
         separator=block.separator,
         at_least_one=True,
         stop_after_first=not options.parallel_tool_calls,
     )
-    return TagFormat(begin=block.begin, content=content, end=block.end)
+    begins = (block.begin, *block.other_begins)
+    return [TagFormat(begin=begin, content=content, end=block.end) for begin in begins]
+
+
+def _any_of(tags: list[TagFormat]) -> Format:
+    return tags[0] if len(tags) == 1 else OrFormat(elements=list(tags))
 
 
 def _rest(
@@ -286,15 +340,15 @@ def _rest(
         return AnyTextFormat(excludes=options.texts(*_text_excludes(template)))
     if choice == "forced":
         options = replace(options, parallel_tool_calls=False)
-    calls = [_call(template, options, tool) for tool in tools]
+    calls = [call for tool in tools for call in _calls(template, options, tool)]
     block = template.block
     if choice == "forced" and block is None:
-        return calls[0]
+        return _any_of(calls)
     if choice != "auto" and block is not None:
-        return sequence(literal(block.lead), _block(block, calls, options))
+        return sequence(literal(block.lead), _any_of(_blocks(block, calls, options)))
     return TriggeredTagsFormat(
-        triggers=[template.trigger],
-        tags=calls if block is None else [_block(block, calls, options)],
+        triggers=[template.trigger, *template.other_triggers],
+        tags=calls if block is None else _blocks(block, calls, options),
         at_least_one=choice == "required",
         stop_after_first=not options.parallel_tool_calls,
         excludes=options.texts(*template.excludes),

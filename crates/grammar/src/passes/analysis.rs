@@ -4,7 +4,7 @@
 //! All of them run in time linear in the grammar, without recursion. Only lists of members are looked at more than once,
 //! whenever nothing else is left to do.
 
-use super::lists::{conditions, is_plainly_satisfiable};
+use super::lists::{conditions, is_plainly_satisfiable, is_plainly_unsatisfiable};
 use crate::error::Result;
 use crate::ir::{Expr, ExprId, Grammar, RuleId};
 use crate::limits::Budget;
@@ -14,6 +14,9 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
     let list = |id: ExprId, live: &[bool]| match grammar.expr(id) {
         Expr::Members { layout, parts } => {
             let is_live = |part: ExprId| live[part.index()];
+            if is_plainly_unsatisfiable(layout, parts, &is_live) {
+                return Ok(false);
+            }
             Ok(is_plainly_satisfiable(layout, parts, &is_live)
                 || conditions(grammar, layout, parts, &is_live, budget)?.is_satisfiable())
         }

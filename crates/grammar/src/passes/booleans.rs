@@ -10,6 +10,7 @@
 //!
 //! A bounded text stays what it is: the engine counts. Counting here would multiply the automaton by the bound.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::rewrite::Rewriter;
@@ -35,15 +36,26 @@ pub fn concerns(grammar: &Grammar) -> bool {
 /// `grammar` without [`Expr::And`] and [`Expr::Not`], and with [`Expr::JsonText`] and [`Expr::AtMost`] of regular UTF-8
 /// alone, the latter with a text in it.
 pub fn determinize(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    if concerns(&grammar) { determinize_all(&grammar, budget) } else { Ok(grammar) }
+    if concerns(&grammar) { determinize_all(&grammar, budget).map(|(ready, _)| ready) } else { Ok(grammar) }
 }
 
 /// The same, trimmed.
 pub(super) fn determinized(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
-    if concerns(grammar) { trim(determinize_all(grammar, budget)?, budget).map(Some) } else { Ok(None) }
+    if !concerns(grammar) {
+        return Ok(None);
+    }
+    let (ready, is_whole) = determinize_all(grammar, budget)?;
+    if is_whole { Ok(Some(ready)) } else { trim(ready, budget).map(Some) }
 }
 
-fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
+/// The grammar, and whether no automaton turned out to be empty: then all that matched something still does, and there is
+/// nothing to trim.
+fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<(Grammar, bool)> {
+    let is_whole = Cell::new(true);
+    let automaton = |builder: &mut Builder, id: ExprId, dfa: Dfa| {
+        is_whole.set(is_whole.get() && !dfa.is_empty());
+        automaton(builder, id, dfa)
+    };
     let texts = Texts::new(grammar);
     let mut copy = Rewriter::new(grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
@@ -66,17 +78,18 @@ fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<Grammar> {
         })?;
         copy.define(id, body);
     }
-    drop_too_long(copy.finish()?, budget)
+    let (ready, has_dropped) = drop_too_long(copy.finish()?, budget)?;
+    Ok((ready, is_whole.get() && !has_dropped))
 }
 
-/// `grammar` without bounded texts all of which are too long.
-fn drop_too_long(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+/// `grammar` without bounded texts all of which are too long, and whether there were any.
+fn drop_too_long(grammar: Grammar, budget: &Budget) -> Result<(Grammar, bool)> {
     let is_too_long = |expr: &Expr| match expr {
         Expr::AtMost { body, most } => regular::lengths(&grammar, *body).0 > *most,
         _ => false,
     };
     if !grammar.exprs().any(|(_, expr)| is_too_long(expr)) {
-        return Ok(grammar);
+        return Ok((grammar, false));
     }
     let mut copy = Rewriter::new(&grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
@@ -85,7 +98,7 @@ fn drop_too_long(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
         })?;
         copy.define(id, body);
     }
-    copy.finish()
+    copy.finish().map(|ready| (ready, true))
 }
 
 fn automaton(builder: &mut Builder, id: ExprId, dfa: Dfa) -> ExprId {

@@ -14,6 +14,7 @@ use super::lists::conditions;
 use super::shape::{Shape, is_wide_terminal, shapes};
 use super::trim::reachable_rules;
 use crate::error::{Error, Result};
+use crate::ir::members::Layout;
 use crate::ir::{Builder, Expr, ExprId, Grammar, TokenSet};
 use crate::limits::Budget;
 use crate::machine::{Counter, Edge, Label, List, ListId, MachineRuleId, MemberValue, Node, NodeId};
@@ -110,10 +111,18 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
 /// The conditions of all lists.
 fn all_conditions(grammar: &Grammar, budget: &Budget) -> Result<FxHashMap<ExprId, Arc<Conditions>>> {
     let mut all = FxHashMap::default();
+    // Lists without others, whose keys would matter, have the conditions of their layout. Tools written as tags have no
+    // keys at all, and often the same layout.
+    let mut by_layout: FxHashMap<(&Layout, usize), Arc<Conditions>> = FxHashMap::default();
     for (id, expr) in grammar.exprs() {
-        if let Expr::Members { layout, parts } = expr {
-            all.insert(id, Arc::new(conditions(grammar, layout, parts, &|_| true, budget)?));
-        }
+        let Expr::Members { layout, parts } = expr else { continue };
+        let key = (&**layout, parts.len());
+        let found = match by_layout.get(&key).filter(|_| layout.others.is_empty()) {
+            Some(known) => Arc::clone(known),
+            None => Arc::new(conditions(grammar, layout, parts, &|_| true, budget)?),
+        };
+        by_layout.insert(key, Arc::clone(&found));
+        all.insert(id, found);
     }
     Ok(all)
 }

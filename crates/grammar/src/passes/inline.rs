@@ -14,6 +14,8 @@ use crate::limits::Budget;
 const SMALL: u64 = 64;
 /// The size that all the copies of larger regular rules may have together.
 const COPIES: u64 = 200_000;
+/// The part of the nodes that a machine may have which copies may take: one in so many.
+const COPIED_PART: u64 = 8;
 /// The size that rules which are called once may have together, each with what was put into it. A row of such rules
 /// is flattened anew for each of them.
 const SINGLES: u64 = 4_000_000;
@@ -33,10 +35,12 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     let graph: Vec<Vec<u32>> =
         references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();
     let uses = count_uses(grammar);
+    let places = count_places(grammar);
     let mut facts = Facts::new(grammar);
     let mut inlined: Vec<Option<ExprId>> = vec![None; references.len()];
-    let mut copies_left = COPIES;
-    let mut singles_left = SINGLES;
+    // Copies may not be what breaks the limit on the machine.
+    let mut copies_left = COPIES.min(budget.limits().max_nodes as u64 / COPIED_PART);
+    let mut singles_left = SINGLES.min(budget.limits().max_nodes as u64 / COPIED_PART);
     let mut copy = Rewriter::new(grammar, budget, |_| true);
     // Callees come before their callers, so a body is final when it is put into another.
     for component in strong_components(&graph) {
@@ -52,14 +56,16 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
             copy.define(id, new);
             let fact = facts.of(body);
             let rule = grammar.rule(id);
-            let single = uses[id.index()] <= 1 && fact.size <= singles_left;
+            // An expression that names a rule once may itself stand in several places.
+            let spread = fact.size.saturating_mul(places[id.index()].max(1));
+            let single = uses[id.index()] <= 1 && spread <= singles_left;
             let cost = fact.size.saturating_mul(uses[id.index()]);
             let affordable = single || fact.size <= SMALL || (fact.regular && cost <= copies_left);
             let wanted = fact.regular || single;
             let may = !recursive && rule.options.temperature.is_none() && fact.depth <= DEPTH;
             if may && wanted && affordable {
                 if single {
-                    singles_left -= fact.size;
+                    singles_left -= spread;
                 } else if fact.size > SMALL {
                     copies_left -= cost;
                 }
@@ -85,6 +91,24 @@ fn count_uses(grammar: &Grammar) -> Vec<u64> {
         }
     }
     uses
+}
+
+/// In how many places each rule stands, by rule, with shared expressions written out.
+fn count_places(grammar: &Grammar) -> Vec<u64> {
+    let mut places = vec![0_u64; grammar.exprs().len()];
+    grammar.rules().for_each(|(_, rule)| places[rule.body.index()] += 1);
+    let mut of_rules = vec![0_u64; grammar.rules().len()];
+    // Children come before their parents.
+    for at in (0..places.len()).rev() {
+        let expr = grammar.expr(ExprId(at as u32));
+        for child in expr.children() {
+            places[child.index()] = places[child.index()].saturating_add(places[at]);
+        }
+        for rule in expr.rules() {
+            of_rules[rule.index()] = of_rules[rule.index()].saturating_add(places[at]);
+        }
+    }
+    of_rules
 }
 
 /// What decides about an expression: whether it is regular, and how large and deep it is once inlined.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::{Entry, Layout, Order};
+use crate::ir::members::{Count, Entry, Layout, Order};
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::members::{Conditions, capacity};
@@ -39,20 +39,47 @@ pub fn conditions(
     Conditions::new(layout, &capacities, &|part| is_live(parts[part as usize]), budget)
 }
 
-/// Whether some list meets the conditions, where that is plain: nothing is counted, and every entry can be there.
+/// Whether some list meets the conditions, where that is plain: the list of all entries that can be there, each written
+/// in the first way that it can be.
 pub(super) fn is_plainly_satisfiable(
     layout: &Layout,
     parts: &[ExprId],
     is_live: &dyn Fn(ExprId) -> bool,
 ) -> bool {
     let is_live = |part: u32| parts.get(part as usize).is_some_and(|&part| is_live(part));
-    let can_be_there = |entry: &Entry| entry.variants.iter().any(|variant| is_live(variant.value));
+    let written = |entry: &Entry| entry.variants.iter().position(|variant| is_live(variant.value));
+    let chosen: Vec<Option<usize>> = layout.entries.iter().map(written).collect();
+    let is_there = |entry: u32| chosen.get(entry as usize).is_some_and(Option::is_some);
     layout.order != Order::Sequence
-        && layout.counters.is_empty()
-        && layout.variants().all(|variant| variant.counters.is_empty())
         && is_live(layout.separator)
-        && layout.entries.iter().all(|entry| !entry.required || can_be_there(entry))
-        && (layout.implies.is_empty() || layout.entries.iter().all(can_be_there))
+        && layout.entries.iter().zip(&chosen).all(|(entry, chosen)| !entry.required || chosen.is_some())
+        && layout.implies.iter().all(|&(first, second)| !is_there(first) || is_there(second))
+        && counts_are_met(layout, &chosen)
+}
+
+/// Whether no list meets the conditions, where that is plain: an entry that must be there cannot be.
+pub(super) fn is_plainly_unsatisfiable(
+    layout: &Layout,
+    parts: &[ExprId],
+    is_live: &dyn Fn(ExprId) -> bool,
+) -> bool {
+    let is_live = |part: u32| parts.get(part as usize).is_some_and(|&part| is_live(part));
+    let is_there = |entry: &Entry| entry.variants.iter().any(|variant| is_live(variant.value));
+    layout.entries.iter().any(|entry| entry.required && !is_there(entry))
+}
+
+/// Whether the list of those entries that are chosen, each in the way that is chosen, has as many members as it should.
+fn counts_are_met(layout: &Layout, chosen: &[Option<usize>]) -> bool {
+    let mut counts = vec![0_u32; layout.counters.len()];
+    for (entry, chosen) in layout.entries.iter().zip(chosen) {
+        for &counter in chosen.iter().flat_map(|&way| &entry.variants[way].counters) {
+            let Some(count) = counts.get_mut(counter as usize) else { return false };
+            *count += 1;
+        }
+    }
+    let is_met =
+        |(count, bounds): (&u32, &Count)| *count >= bounds.min && bounds.max.is_none_or(|max| *count <= max);
+    counts.iter().zip(&layout.counters).all(is_met)
 }
 
 /// Whether an expression is plainly without end, and every beginning of its texts too. That others are not so plain does

@@ -47,6 +47,19 @@ use crate::machine::Machine;
 
 pub use edge_bytes::ByteSet;
 
+/// `grammar` after one of the passes that give a grammar which can be printed; none if there is no such pass. For people
+/// who want to see what a pass does.
+pub fn apply(grammar: Grammar, pass: &str, budget: &Budget) -> Option<Result<Grammar>> {
+    match pass {
+        "options" => Some(options::lower(grammar, budget)),
+        "dispatch" => Some(dispatch::lower(grammar, budget)),
+        "trim" => Some(trim::trim(grammar, budget)),
+        "linear" => Some(linear::unroll(grammar, budget)),
+        "inline" => Some(inline::inline(grammar, budget)),
+        _ => None,
+    }
+}
+
 /// The machine of `grammar`.
 pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
     let mut current = Cow::Borrowed(grammar);

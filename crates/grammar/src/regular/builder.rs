@@ -50,15 +50,7 @@ impl DfaBuilder {
 
     /// The minimal automaton of the same language: unreachable and dead states go, equivalent ones merge.
     pub fn finish(mut self, budget: &Budget) -> Result<Dfa> {
-        budget.check_states(self.len())?;
-        for edges in &mut self.edges {
-            if !edges.is_sorted() {
-                edges.sort_unstable();
-            }
-            if edges.windows(2).any(|pair| pair[0].1 >= pair[1].0) {
-                return Err(Error::new(ErrorKind::Invalid, "two edges of one state overlap"));
-            }
-        }
+        self.sort_edges(budget)?;
         let alive = self.alive_states();
         if !alive.iter().all(|&alive| alive) {
             self.keep(&alive);
@@ -70,6 +62,26 @@ impl DfaBuilder {
         let classes = equivalence_classes(&self.accepting, &transitions, budget)?;
         drop(transitions);
         Ok(self.quotient(&classes))
+    }
+
+    /// The same for states of which no two are equivalent and none is dead: only unreachable ones go.
+    pub(super) fn finish_distinct(mut self, budget: &Budget) -> Result<Dfa> {
+        self.sort_edges(budget)?;
+        let each: Vec<u32> = (0..self.len() as u32).collect();
+        Ok(self.quotient(&each))
+    }
+
+    fn sort_edges(&mut self, budget: &Budget) -> Result<()> {
+        budget.check_states(self.len())?;
+        for edges in &mut self.edges {
+            if !edges.is_sorted() {
+                edges.sort_unstable();
+            }
+            if edges.windows(2).any(|pair| pair[0].1 >= pair[1].0) {
+                return Err(Error::new(ErrorKind::Invalid, "two edges of one state overlap"));
+            }
+        }
+        Ok(())
     }
 
     /// Whether each state is reachable and can reach an accepting one; nothing is alive unless the start is.

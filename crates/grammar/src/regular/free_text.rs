@@ -245,6 +245,12 @@ impl FreeText {
         for inside in 1..any.len() as StateId {
             self.add_edges(&mut builder, at_root[inside as usize], any.edges(inside), &[], &at_root);
         }
+        // PERF: with one string each node has its own distance to the end of it, so no two states are equivalent.
+        // Tags with ends of their own have an automaton each; 4,000 of them took 150 ms with the search for equivalent
+        // states.
+        if self.strings.len() == 1 && spoiled.is_empty() {
+            return builder.finish_distinct(budget);
+        }
         builder.finish(budget)
     }
 

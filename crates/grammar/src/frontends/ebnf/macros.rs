@@ -5,7 +5,7 @@
 //! | `Regex("p", json_string=false, flags="ismxuv")` | the whole of the pattern |
 //! | `Substring("a", "b", ...)` | any run of neighbouring chunks, the empty one too |
 //! | `TagDispatch(("tag", rule), ..., loop_after_dispatch=true, excludes=("s",))` | free text with tags |
-//! | `Token(id, ...)`, `ExcludeToken(id, ...)` | one token of these, or of the others |
+//! | `Token(id, "text", ...)`, `ExcludeToken(id, "text", ...)` | one token of these, or of the others |
 //! | `TokenTagDispatch((id, rule), ..., loop_after_dispatch=true, excludes=(id,))` | free tokens with tags |
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
@@ -267,14 +267,19 @@ impl<'s> Call<'_, 's> {
         arguments.into_iter().map(|argument| self.text(argument, what)).collect()
     }
 
+    /// A token, by its id or by its text.
     fn token_id(&self, argument: &Argument<'s>) -> Result<u32> {
-        let id = match argument.value {
-            Value::Integer(id) => u32::try_from(id).ok(),
+        let id = match &argument.value {
+            Value::Integer(id) => u32::try_from(*id).ok(),
+            Value::Text(text) => return self.parser.find_token(text, argument.at),
             _ => None,
         };
         match id {
             Some(id) => Ok(id),
-            None => self.refuse(argument.at, format!("a token id is a number from 0 to {}", u32::MAX)),
+            None => self.refuse(
+                argument.at,
+                format!("a token is a number from 0 to {}, or its text in quotes", u32::MAX),
+            ),
         }
     }
 
@@ -403,7 +408,7 @@ impl<'s> Call<'_, 's> {
         let ids =
             self.positional.iter().map(|argument| self.token_id(argument)).collect::<Result<Vec<u32>>>()?;
         if ids.is_empty() {
-            return self.refuse(self.at, format!("`{}` needs at least one token id", self.called.name()));
+            return self.refuse(self.at, format!("`{}` needs at least one token", self.called.name()));
         }
         Ok(self.parser.builder.token(TokenSet::new(ids, negated)))
     }

@@ -4,7 +4,7 @@
 //! root   ::= "a" [b-d] ("e" | f)* f{2, 3} ""     # literals, classes, groups, quantifiers
 //! f[capture="f", lazy] ::= Regex("\\d+") .        # rule options, macros, any code point
 //! g      ::= [a-z]+ & ~("if" | "else")            # and, not: of regular languages
-//! h      ::= <[12, 13]> | !<think>                # tokens, by id and by text
+//! h      ::= <[12, 13]> | !<think> | Token("\n")   # tokens, by id and by text
 //! ```
 //!
 //! Line breaks mean nothing, but that a rule's name must be the first on its line; every GBNF file with one rule a
@@ -50,7 +50,7 @@ use crate::error::Result;
 use crate::ir::Grammar;
 use crate::limits::{Budget, Limits};
 
-/// Finds a token by its text, for GBNF's `<text>`; the text comes with its angle brackets.
+/// Finds a token by its text, for `Token("text")` and for GBNF's `<text>`, which comes with its angle brackets.
 pub type TokenResolver<'r> = dyn Fn(&str) -> Option<u32> + 'r;
 
 /// The grammar of `source`, starting from `root_rule`. A token given by its text is an error.

@@ -411,17 +411,22 @@ impl<'s> Parser<'s> {
     }
 
     fn token_text(&mut self, text: &str, negated: bool, at: usize) -> Result<ExprId> {
+        let id = self.find_token(text, at)?;
+        Ok(self.builder.token(TokenSet::new(vec![id], negated)))
+    }
+
+    /// The token of a text that stands at `at`.
+    pub(super) fn find_token(&self, text: &str, at: usize) -> Result<u32> {
+        self.budget.tick()?;
         let Some(resolver) = self.resolver else {
             return Err(self
                 .invalid(at, format!("the token `{text}` can be found by its text only with a tokenizer"))
                 .with_help(
-                    "pass the grammar as text to a compiler, which has one, or write its id: `<[123]>`",
+                    "pass `tokenizer_info`, pass the grammar as text to a compiler, which has one, or write the id: \
+                     `Token(123)`",
                 ));
         };
-        match resolver(text) {
-            Some(id) => Ok(self.builder.token(TokenSet::new(vec![id], negated))),
-            None => Err(self.invalid(at, format!("the vocabulary has no token `{text}`"))),
-        }
+        resolver(text).ok_or_else(|| self.invalid(at, format!("the vocabulary has no token `{text}`")))
     }
 
     /// A name is a rule's if there is one of that name, else it may be a macro's.

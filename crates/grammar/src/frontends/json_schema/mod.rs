@@ -25,8 +25,7 @@ pub mod values;
 
 use documents::{Document, Documents, Draft};
 use expand::Expander;
-use rustc_hash::FxHashMap;
-use values::numbers::NumberSet;
+use values::texts::Known;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar};
@@ -137,12 +136,12 @@ pub fn convert(root: &Document, options: &Options, budget: &Budget) -> Result<Co
 pub(crate) struct Shared {
     /// Where all of it is built.
     pub(crate) builder: Builder,
-    numbers: FxHashMap<(NumberSet, bool), ExprId>,
+    known: Known,
 }
 
 impl Shared {
     pub(crate) fn new(builder: Builder) -> Self {
-        Shared { builder, numbers: FxHashMap::default() }
+        Shared { builder, known: Known::default() }
     }
 }
 
@@ -158,11 +157,11 @@ pub(crate) fn convert_into(
     let start = documents.start()?;
     let builder = std::mem::replace(&mut shared.builder, Builder::new(budget.limits()));
     let mut expander = Expander::new(documents, options, builder, budget);
-    expander.algebra.languages.numbers = std::mem::take(&mut shared.numbers);
+    expander.algebra.languages.known = std::mem::take(&mut shared.known);
     let formula = expander.formula_of(start);
     let (expr, expander) = emit::emit_into(expander, formula)?;
     shared.builder = expander.algebra.languages.builder;
-    shared.numbers = expander.algebra.languages.numbers;
+    shared.known = expander.algebra.languages.known;
     Ok(expr)
 }
 

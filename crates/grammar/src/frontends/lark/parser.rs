@@ -244,6 +244,9 @@ impl<'s> Parser<'_, 's> {
         match word {
             "import" => self.import(at),
             "ignore" => {
+                if self.at_end_of_body() {
+                    return Err(self.expected("what to ignore after `%ignore`"));
+                }
                 let body = self.body()?;
                 self.document().ignored.push(body);
                 Ok(())

@@ -198,12 +198,12 @@ impl Emitter<'_> {
     fn numbers(&mut self, set: &ValueSet) -> Result<ExprId> {
         let key = (set.numbers.clone(), set.digits_only);
         let languages = &mut self.expander.algebra.languages;
-        if let Some(&known) = languages.numbers.get(&key) {
+        if let Some(&known) = languages.known.numbers.get(&key) {
             return Ok(known);
         }
         let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
         let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
-        languages.numbers.insert(key, expr);
+        languages.known.numbers.insert(key, expr);
         Ok(expr)
     }
 

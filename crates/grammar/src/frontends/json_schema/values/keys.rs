@@ -145,7 +145,7 @@ const MAX_REGIONS: usize = 64;
 
 /// Splits all keys by the patterns that they match; only regions with a key in them are given.
 pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<[Region]>> {
-    if let Some(known) = languages.regions.get(patterns) {
+    if let Some(known) = languages.known.regions.get(patterns) {
         return Ok(Rc::clone(known));
     }
     let mut found =
@@ -163,7 +163,7 @@ pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<
         found = parts;
     }
     let regions: Rc<[Region]> = found.into_iter().map(|split| split.region(languages)).collect();
-    languages.regions.insert(patterns.into(), Rc::clone(&regions));
+    languages.known.regions.insert(patterns.into(), Rc::clone(&regions));
     Ok(regions)
 }
 

@@ -26,6 +26,13 @@ pub struct Languages<'b> {
     pub builder: Builder,
     /// The account of the conversion.
     pub budget: &'b Budget,
+    /// What was found out about them.
+    pub known: Known,
+}
+
+/// What was found out about the expressions of a builder: it holds for all schemas that are put into the same one.
+#[derive(Debug, Default)]
+pub struct Known {
     automata: FxHashMap<ExprId, Rc<Dfa>>,
     /// The EBNF text of patterns, by expression.
     sources: FxHashMap<ExprId, String>,
@@ -33,30 +40,25 @@ pub struct Languages<'b> {
     pub(super) regions: FxHashMap<Box<[ExprId]>, Rc<[Region]>>,
     /// Sets of numbers as expressions, and whether they are spelled with digits only: most schemas have few sets.
     pub numbers: FxHashMap<(NumberSet, bool), ExprId>,
+    /// Texts that hold none of some strings, and come before the first of them.
+    pub free_texts: FxHashMap<Box<[Box<str>]>, ExprId>,
 }
 
 impl<'b> Languages<'b> {
     /// No automaton yet.
     pub fn new(builder: Builder, budget: &'b Budget) -> Self {
-        Languages {
-            builder,
-            budget,
-            automata: FxHashMap::default(),
-            sources: FxHashMap::default(),
-            regions: FxHashMap::default(),
-            numbers: FxHashMap::default(),
-        }
+        Languages { builder, budget, known: Known::default() }
     }
 
     /// Remembers how a pattern is written in EBNF.
     pub fn name(&mut self, expr: ExprId, source: String) {
-        self.sources.insert(expr, source);
+        self.known.sources.insert(expr, source);
     }
 
     /// The EBNF text of what matches all of `matched` and none of `others`, where all of them are known by name.
     pub fn source(&self, matched: &[ExprId], others: &[ExprId]) -> Option<String> {
         let texts =
-            |list: &[ExprId]| list.iter().map(|expr| Some(self.sources.get(expr)?.as_str())).collect();
+            |list: &[ExprId]| list.iter().map(|expr| Some(self.known.sources.get(expr)?.as_str())).collect();
         let (matched, others): (Option<Vec<&str>>, Option<Vec<&str>>) = (texts(matched), texts(others));
         let (mut parts, others) = (matched?, others?);
         let none = format!("~({})", others.join(" | "));
@@ -68,11 +70,11 @@ impl<'b> Languages<'b> {
 
     /// The automaton of `expr`.
     pub fn automaton(&mut self, expr: ExprId) -> Result<Rc<Dfa>> {
-        if let Some(dfa) = self.automata.get(&expr) {
+        if let Some(dfa) = self.known.automata.get(&expr) {
             return Ok(Rc::clone(dfa));
         }
         let dfa = Rc::new(regular::determinize(&self.builder, expr, self.budget)?);
-        self.automata.insert(expr, Rc::clone(&dfa));
+        self.known.automata.insert(expr, Rc::clone(&dfa));
         Ok(dfa)
     }
 

@@ -1,8 +1,10 @@
 //! `dispatch`: free text in which a string switches to a format.
 
+use hashbrown::HashSet;
+
 use super::super::fields::Fields;
 use super::super::lowering::{Context, Lowered, Lowering, joined};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frontends::json_schema::documents::Json;
 use crate::ir::{ExprId, RuleId, TagDispatch};
 use crate::passes::dispatch::text_dispatch_before;
@@ -19,6 +21,7 @@ pub(super) fn dispatch(
     let within = if repeats { context.inside() } else { context };
     let mut rules: Vec<(Box<str>, RuleId)> = Vec::new();
     let path = fields.path.key("rules");
+    let mut known: HashSet<Box<str>> = HashSet::new();
     for (at, rule) in fields.list("rules")?.iter().enumerate() {
         let place = path.index(at);
         let (pattern, format) = pair(rule, &place)?;
@@ -29,14 +32,15 @@ pub(super) fn dispatch(
         if pattern.is_empty() {
             return Err(place.index(0).invalid("the string of a rule is empty"));
         }
-        if rules.iter().any(|(known, _)| known == pattern) {
+        if !known.insert(pattern.clone()) {
             return Err(place.index(0).invalid(format!("{pattern:?} has two rules")));
         }
         let body = lowering.format(format, &place.index(1), within)?;
         let rule = lowering.rule("rule", body.expr);
         rules.push((pattern.clone(), rule));
     }
-    let expr = free_text_with(lowering, fields, context, rules, repeats, excludes)?;
+    let place = |at: usize, message: String| path.index(at).index(0).invalid(message);
+    let expr = free_text_with(lowering, &place, context, rules, repeats, excludes)?;
     Ok(Lowered { expr, open })
 }
 
@@ -48,17 +52,18 @@ pub(super) fn pair<'j>(rule: &'j Json, place: &super::super::path::Path<'_>) -> 
     }
 }
 
-/// Free text in which strings switch to rules, in what surrounds the format.
+/// Free text in which strings switch to rules, in what surrounds the format. `place` puts an error where the tag of that
+/// number is given.
 pub(super) fn free_text_with(
     lowering: &mut Lowering<'_>,
-    fields: &Fields<'_, '_>,
+    place: &dyn Fn(usize, String) -> Error,
     context: Context<'_>,
     tags: Vec<(Box<str>, RuleId)>,
     repeats: bool,
     excludes: Vec<Box<str>>,
 ) -> Result<ExprId> {
     let excludes = joined(excludes, context.ends);
-    check_prefixes(fields, &excludes, &tags)?;
+    check_reachable(lowering, place, &excludes, &tags)?;
     let spoils = {
         let strings: Vec<&str> =
             tags.iter().map(|(tag, _)| tag).chain(&excludes).map(|text| &**text).collect();
@@ -79,16 +84,29 @@ pub(super) fn free_text_with(
     Ok(lowering.shared.builder.tag_dispatch(dispatch))
 }
 
-/// Fails where a string that the text may not hold begins a tag, which could then never be written.
-fn check_prefixes(fields: &Fields<'_, '_>, excludes: &[Box<str>], tags: &[(Box<str>, RuleId)]) -> Result<()> {
-    let mut sorted: Vec<&str> = tags.iter().map(|(tag, _)| &**tag).collect();
-    sorted.sort_unstable();
-    for exclude in excludes {
-        let at = sorted.partition_point(|tag| **tag < **exclude);
-        if let Some(tag) = sorted.get(at).filter(|tag| tag.starts_with(&**exclude)) {
-            let message = format!("the text may not hold {exclude:?}, with which {tag:?} begins");
-            return Err(fields.path.invalid(message));
+/// Fails where a tag holds a string that the text may not hold: it could then never be written.
+fn check_reachable(
+    lowering: &Lowering<'_>,
+    place: &dyn Fn(usize, String) -> Error,
+    excludes: &[Box<str>],
+    tags: &[(Box<str>, RuleId)],
+) -> Result<()> {
+    if excludes.is_empty() {
+        return Ok(());
+    }
+    let forbidden = FreeText::new(excludes, lowering.budget)?;
+    for (at, (tag, _)) in tags.iter().enumerate() {
+        lowering.budget.tick()?;
+        if !forbidden.is_in(tag) {
+            continue;
         }
+        let exclude = excludes.iter().find(|&exclude| tag.contains(&**exclude)).map_or("", |it| &**it);
+        let how = if tag.starts_with(exclude) { "with which it begins" } else { "which it holds" };
+        let message =
+            format!("{tag:?} can never be written: the text around it may not hold {exclude:?}, {how}");
+        return Err(place(at, message).with_help(
+            "take it out of `excludes`, or out of the ends of the tag around this, or change the string",
+        ));
     }
     Ok(())
 }

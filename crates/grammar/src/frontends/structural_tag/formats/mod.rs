@@ -131,7 +131,13 @@ impl Format {
 /// The format of an object.
 pub(super) fn find(fields: &Fields<'_, '_>) -> Result<&'static Format> {
     let Some(name) = fields.get("type") else {
-        let found = FORMATS.iter().find(|format| format.fits(fields));
+        if fields.object.keys().next().is_none() {
+            let error = fields.path.invalid("the object is empty, and says no format");
+            return Err(error.with_help("free text is {\"type\": \"any_text\"}"));
+        }
+        // Fields that may be left out say too little: `exclude_tokens` alone is of three formats.
+        let is_told = |format: &Format| !format.required.is_empty() || fields.get("excludes").is_some();
+        let found = FORMATS.iter().find(|format| is_told(format) && format.fits(fields));
         return found.ok_or_else(|| {
             fields.path.invalid("the object has no `type`, and its fields are those of no format")
         });

@@ -34,7 +34,9 @@ pub(super) fn triggered_tags(
         let rule = lowering.rule("tags", body);
         rules.push((trigger, rule));
     }
-    let text = free_text_with(lowering, fields, context, rules, !stop_after_first, excludes)?;
+    let path = fields.path.key("triggers");
+    let place = |at: usize, message: String| path.index(at).invalid(message);
+    let text = free_text_with(lowering, &place, context, rules, !stop_after_first, excludes)?;
     let expr = match first {
         Some(first) => lowering.shared.builder.seq([first, text]),
         None => text,

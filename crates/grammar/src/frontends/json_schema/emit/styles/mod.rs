@@ -7,7 +7,8 @@
 //! - The text of a string does not hold the tag that closes it, nor what overlaps with that. Conditions of the schema
 //!   (`pattern`, `maxLength`, `enum`) hold of the text without the white space around it, where the style allows any.
 //! - A value that may be a string or something else may be written in both ways.
-//! - Names are written as they are, but for the styles that escape them. Keys that the schema does not list are
+//! - Names are written as they are, but for the styles that escape them. One that holds what ends a name is refused, as no
+//!   reader could find its end. Keys that the schema does not list are
 //!   identifiers, `[a-zA-Z_][a-zA-Z0-9_]*`; that no two of them are equal is not enforced.
 //! - An object that can have no members is nothing at all, without white space; in braces it is empty braces.
 //!
@@ -131,6 +132,19 @@ impl Tags {
         }
         out
     }
+
+    /// Fails if whoever reads the tag would take the key to end before it does.
+    fn check_key(&self, key: &str) -> Result<()> {
+        let end = if self.after_key.starts_with('"') { "\"" } else { self.after_key };
+        let escaped = self.escaped(key);
+        if format!("{escaped}{end}").find(end) == Some(escaped.len()) {
+            return Ok(());
+        }
+        let message = format!(
+            "the key {key:?} cannot be written in this style: {end:?} in it would be taken for its end"
+        );
+        Err(Error::unsupported(message).with_help("give the property another name"))
+    }
 }
 
 /// The language of keys that no schema names.
@@ -218,6 +232,7 @@ impl Emitter<'_> {
     ) -> Result<ExprId> {
         let (key, close) = match key {
             Key::Named(name) => {
+                tags.check_key(name).map_err(|error| self.place(error, value))?;
                 let name = self.builder().bytes(tags.escaped(name));
                 (name, name)
             }
@@ -358,8 +373,16 @@ impl Emitter<'_> {
         }
         let excludes = self.expander.options.excludes.iter().map(String::as_str);
         let strings: Vec<&str> = std::iter::once(tags.text_end).chain(excludes).collect();
-        let automaton = free_automaton(&strings, self.expander.algebra.languages.budget)?;
-        let free = self.builder().automaton(automaton);
+        let key: Box<[Box<str>]> = strings.iter().map(|&text| text.into()).collect();
+        let languages = &mut self.expander.algebra.languages;
+        let free = if let Some(&known) = languages.known.free_texts.get(&key) {
+            known
+        } else {
+            let automaton = free_automaton(&strings, languages.budget)?;
+            let made = languages.builder.automaton(automaton);
+            languages.known.free_texts.insert(key, made);
+            made
+        };
         self.raw = Some(free);
         Ok(free)
     }

@@ -1,0 +1,10 @@
+"""The version of the package, under the names that XGrammar's module has."""
+
+from tokenstile._core import __version__
+
+__all__ = ["__version__", "__version_tuple__", "version", "version_tuple"]
+
+version = __version__
+__version_tuple__ = version_tuple = tuple(
+    int(part) if part.isdecimal() else part for part in __version__.split(".")
+)

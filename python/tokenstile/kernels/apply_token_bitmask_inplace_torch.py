@@ -1,0 +1,11 @@
+"""The kernel ``torch_native``, where XGrammar has its own of this name."""
+
+import sys
+
+from tokenstile.kernels import find
+from tokenstile.kernels.callable_module import CallableModule
+
+__all__ = ["apply_token_bitmask_inplace_torch"]
+
+apply_token_bitmask_inplace_torch = find("torch_native")
+sys.modules[__name__].__class__ = CallableModule
