@@ -5,10 +5,12 @@
 >>> [finding.name for finding in check_backend(TokenstileBackend) if not finding.passed]
 []
 
-Each check is a function in `CHECKS`, whose documentation says what the contract asks for. Test suites run them one by one
-(`run_check`), so that each is a test of its own. The vocabulary is small and the grammars are tiny: this is about the
-corners of the contract, not about languages or speed.
+Each check is a function in `CHECKS`, whose documentation says what the contract asks for. Test suites run them one by
+one (`run_check`), so that each is a test of its own. The vocabulary is small and the grammars are tiny: this is about
+the corners of the contract, not about languages or speed.
 """
+
+# ruff: noqa: D401 - the checks say what the contract asks for
 
 from __future__ import annotations
 
@@ -266,7 +268,7 @@ def allocates_bitmasks(trial: Trial) -> None:
 
 def fills_in_threads(trial: Trial) -> None:
     """Rows of one bitmask can be filled by several threads at once."""
-    grammars = [trial.start("[ab]{%d}c" % count) for count in range(1, 33)]
+    grammars = [trial.start(f"[ab]{{{count}}}c") for count in range(1, 33)]
     for grammar in grammars:
         grammar.accept_tokens("r", trial.ids("a"))
     alone = trial.backend.allocate_token_bitmask(len(grammars))
