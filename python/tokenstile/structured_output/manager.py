@@ -418,7 +418,7 @@ class StructuredOutputManager:
             self.metrics.set("compiling_requests", backend, compiling)
         for backend, stats in self._backends.get_stats().items():
             self.metrics.set("cache_bytes", backend, stats.get("cache_bytes", 0))
-            hits = stats.get("requests", 0) - stats.get("compilations", 0) - stats.get("failures", 0)
+            hits = stats.get("requests", 0) - stats.get("compilations", 0)
             self.metrics.set("compile_cache_hits_total", backend, max(hits, 0))
         return self.metrics
 
