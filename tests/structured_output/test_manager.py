@@ -36,7 +36,7 @@ def held(make_manager):
 def test_three_ways_to_wait(make_manager):
     manager = make_manager()
     called = threading.Event()
-    request = manager.grammar_init("callback", REGEX, on_ready=lambda request: called.set())
+    request = manager.grammar_init("callback", REGEX, on_ready=lambda _: called.set())
     assert called.wait(30)
     assert request.is_schedulable
     assert manager.grammar_init("future", REGEX).future.result(30).is_terminated() is False
@@ -124,7 +124,9 @@ def test_cancelling_while_compiling(held):
 def test_the_last_to_cancel_stops_the_compilation(make_manager):
     # Takes minutes if it is let: only cancelling ends the test in time.
     manager = make_manager(compile_workers=1, compile_timeout=None)
-    heavy = StructuredOutputsParams(grammar="root ::= " + " | ".join(f'"{n}" [a-z]{{1,99}}' for n in range(200_000)))
+    heavy = StructuredOutputsParams(
+        grammar="root ::= " + " | ".join(f'"{n}" [a-z]{{1,99}}' for n in range(200_000))
+    )
     requests = [manager.grammar_init(str(at), heavy) for at in range(3)]
     for request in requests:
         request.cancel()
@@ -289,7 +291,9 @@ def test_a_backend_that_raises_fails_its_own_request(make_manager, begin, show):
 
 def test_unknown_backends_are_named(make_manager):
     manager = make_manager(backend="nobody")
-    with pytest.raises(xgr.InvalidArgumentError, match="there is no backend 'nobody'; there are .*tokenstile"):
+    with pytest.raises(
+        xgr.InvalidArgumentError, match=r"there is no backend 'nobody'; there are .*tokenstile"
+    ):
         manager.grammar_init("r", REGEX)
 
 
@@ -358,7 +362,7 @@ def test_filling_while_something_else_runs(make_manager, begin, show):
     assert show(manager.grammar_bitmask_async(["r"]).result(30).bitmask) == ["a ab"]
 
 
-def test_after_the_end(make_manager, held):
+def test_after_the_end(held):
     manager, _, release = held
     waiting = manager.grammar_init("r", REGEX)
     release()
@@ -384,5 +388,10 @@ def test_tracing(make_manager, begin, caplog):
         manager.accept_tokens("r", [1])
         manager.grammar_init("bad", BAD).future.exception(30)
     text = caplog.text
-    for said in ("compile regex for r", "compiled regex in", "tokens of r do not fit: [1]", "no grammar for bad"):
+    for said in (
+        "compile regex for r",
+        "compiled regex in",
+        "tokens of r do not fit: [1]",
+        "no grammar for bad",
+    ):
         assert said in text
