@@ -11,7 +11,7 @@ raises, its request fails and its rows are all ones, and the others know nothing
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -94,6 +94,9 @@ class BatchFiller:
         bitmask: Any,  # noqa: ANN401 - any array
     ) -> GrammarBitmask:
         """Fill the rows of ``requests``, from row 0 on, and return where they are."""
+        matchers = [request.native for request in requests]
+        if not drafts and None not in matchers and len(matchers) <= len(bitmask):
+            return self._fill_plainly(requests, cast("list[GrammarMatcher]", matchers), bitmask)
         work = _Work(np.asarray(bitmask), drafts or {})
         for request in requests:
             work.add(request)
@@ -101,6 +104,20 @@ class BatchFiller:
         rows = bitmask[: work.row]
         ids = [request.request_id for request in requests]
         return GrammarBitmask(rows, ids, work.starts, work.counts, work.acceptable, work.outcomes)
+
+    def _fill_plainly(
+        self,
+        requests: Sequence[StructuredOutputRequest],
+        matchers: Sequence[GrammarMatcher],
+        bitmask: Any,  # noqa: ANN401 - any array
+    ) -> GrammarBitmask:
+        """Fill a row for each request: the common case, with as little Python as can be."""
+        count = len(requests)
+        starts = list(range(count))
+        if count:
+            batch_fill_drafts(self.batch, matchers, starts, None, None, bitmask)
+        ids = [request.request_id for request in requests]
+        return GrammarBitmask(bitmask[:count], ids, starts, [1] * count, [0] * count, [()] * count)
 
 
 class _Work:
@@ -137,7 +154,7 @@ class _Work:
         self.acceptable.append(0)
         self.outcomes.append(())
         self.row += count
-        if request.matcher is not None and request.gate is None and request.error is None:
+        if request.native is not None:
             self._add_native(request, start, drafts)
         else:
             self._add_slowly(request, start, drafts)
@@ -166,7 +183,7 @@ class _Work:
                 self._note(len(self.starts) - 1, [3 if token == PADDING else 1 for token in tokens])
             else:
                 self._note(len(self.starts) - 1, [3] * len(tokens))
-        elif request.matcher is not None and not request.needs_gate:
+        elif request.native is not None:
             self._add_native(request, start, drafts)
         elif request.matcher is not None and not tokens:
             self._add_without_drafts(request, start, rows)

@@ -29,7 +29,7 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -225,11 +225,15 @@ class StructuredOutputManager:
 
     def get(self, request_id: str) -> StructuredOutputRequest:
         """Return a request."""
-        with self._lock:
-            request = self._requests.get(request_id)
-        if request is None:
-            raise InvalidArgumentError(f"there is no request {request_id!r}")
-        return request
+        return self._find((request_id,))[0]
+
+    def _find(self, request_ids: Iterable[str]) -> list[StructuredOutputRequest]:
+        """Return requests; a lookup needs no lock."""
+        known = self._requests
+        try:
+            return [known[request_id] for request_id in request_ids]
+        except KeyError as missing:
+            raise InvalidArgumentError(f"there is no request {missing.args[0]!r}") from None
 
     def is_schedulable(self, request_id: str) -> bool:
         """Tell whether a request can be put into a batch."""
@@ -279,8 +283,8 @@ class StructuredOutputManager:
         on", or a `DraftTree`. All requests must have vocabularies of one size. ``out`` is a bitmask of the caller's to
         fill instead of the manager's own; the calls of several threads then do not wait for each other.
         """
-        requests = [self.get(request_id) for request_id in request_ids]
         started = time.perf_counter()
+        requests = self._find(request_ids)
         if out is not None:
             result = self._filler.fill(requests, drafts, out)
         else:
@@ -304,7 +308,7 @@ class StructuredOutputManager:
     def _count_fill(
         self, requests: Sequence[StructuredOutputRequest], result: GrammarBitmask, seconds: float
     ) -> None:
-        backend = requests[0].backend if requests else _NO_BACKEND
+        backend = _backend_of(requests)
         self.metrics.observe("fill_seconds", backend, seconds)
         rows = sum(result.counts)
         self.metrics.count("fill_rows_total", backend, rows)
@@ -335,23 +339,31 @@ class StructuredOutputManager:
     def accept_batch(self, tokens: Mapping[str, Sequence[int]]) -> dict[str, bool]:
         """Take the tokens of many requests; returns which of them fit. Those of the others are not taken."""
         started = time.perf_counter()
-        requests = {request_id: self.get(request_id) for request_id in tokens}
-        native: dict[str, GrammarMatcher] = {}
-        for name, request in requests.items():
-            matcher = _native_matcher(request, tokens[name])
-            if matcher is not None:
-                native[name] = matcher
-        batch = self._filler.batch
-        fits = batch_accept_tokens(batch, native.values(), [tokens[name] for name in native])
-        results = dict(zip(native, fits, strict=True))
-        for name in native:
-            if results[name] and requests[name].gate is not None:
-                requests[name].note_step()
-        for name, request in requests.items():
-            if name not in results:
-                results[name] = self._accept_by_contract(request, tokens[name])
-        self._count_accept(requests, tokens, results, time.perf_counter() - started)
-        return {name: results[name] for name in requests}
+        requests = self._find(tokens)
+        matchers = [request.native for request in requests]
+        if None not in matchers and not any(request.gate for request in requests):
+            known = cast("list[GrammarMatcher]", matchers)
+            fits = batch_accept_tokens(self._filler.batch, known, tokens.values())
+        else:
+            fits = self._accept_mixed(requests, list(tokens.values()))
+        self._count_accept(requests, tokens, fits, time.perf_counter() - started)
+        return dict(zip(tokens, fits, strict=True))
+
+    def _accept_mixed(
+        self, requests: Sequence[StructuredOutputRequest], tokens: Sequence[Sequence[int]]
+    ) -> list[bool]:
+        """Give the native code what it can take, and the rest to the requests themselves."""
+        found = map(_native_matcher, requests, tokens)
+        native = {at: matcher for at, matcher in enumerate(found) if matcher is not None}
+        taken = batch_accept_tokens(self._filler.batch, native.values(), [tokens[at] for at in native])
+        fits = dict(zip(native, taken, strict=True))
+        for at in native:
+            if fits[at] and requests[at].gate is not None:
+                requests[at].note_step()
+        return [
+            fits[at] if at in fits else self._accept_by_contract(request, tokens[at])
+            for at, request in enumerate(requests)
+        ]
 
     @staticmethod
     def _accept_by_contract(request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
@@ -367,21 +379,19 @@ class StructuredOutputManager:
 
     def _count_accept(
         self,
-        requests: Mapping[str, StructuredOutputRequest],
+        requests: Sequence[StructuredOutputRequest],
         tokens: Mapping[str, Sequence[int]],
-        results: Mapping[str, bool],
+        fits: Sequence[bool],
         seconds: float,
     ) -> None:
-        backend = next((request.backend for request in requests.values()), _NO_BACKEND)
+        backend = _backend_of(requests)
         self.metrics.observe("accept_seconds", backend, seconds)
-        accepted = 0
-        for name, fits in results.items():
-            if fits:
-                requests[name].num_accepted_tokens += len(tokens[name])
-                accepted += len(tokens[name])
-            else:
+        accepted = sum(map(len, tokens.values()))
+        for fit, (name, refused) in zip(fits, tokens.items(), strict=True):
+            if not fit:
+                accepted -= len(refused)
                 self.metrics.count("rejected_total", backend)
-                logger.debug("tokens of %s do not fit: %s", name, list(tokens[name]))
+                logger.debug("tokens of %s do not fit: %s", name, list(refused))
         self.metrics.count("accepted_tokens_total", backend, accepted)
 
     def validate_tokens(self, request_id: str, tokens: Sequence[int]) -> list[int]:
@@ -468,15 +478,20 @@ def _begin(
     return compiled.fresh(stops) if chosen.shares_grammars else compiled
 
 
+def _backend_of(requests: Sequence[StructuredOutputRequest]) -> str:
+    """Return the backend that a batch is counted for: that of the first request with structure."""
+    return next((request.backend for request in requests if request.params is not None), _NO_BACKEND)
+
+
 def _native_matcher(request: StructuredOutputRequest, tokens: Sequence[int]) -> GrammarMatcher | None:
     """Return the matcher of a request whose tokens the native code can take by itself."""
-    if request.matcher is None:
+    if request.native is None:
         request.poll()
-    matcher = request.matcher
+    matcher = request.native
     if matcher is None or request.gate is None:
         return matcher
-    is_plain = len(tokens) == 1 and not request.needs_gate and not matcher.is_terminated()
-    return matcher if is_plain else None
+    # The request has to know how many steps it took.
+    return matcher if len(tokens) == 1 and not matcher.is_terminated() else None
 
 
 def _allocate_numpy(rows: int, vocab_size: int) -> Any:  # noqa: ANN401 - any array

@@ -60,7 +60,7 @@ class StructuredOutputRequest:
         "grammar",
         "is_cancelled",
         "matcher",
-        "num_accepted_tokens",
+        "native",
         "params",
         "position",
         "request_id",
@@ -90,12 +90,13 @@ class StructuredOutputRequest:
         self.grammar: StructuredOutputGrammar | None = None
         """Its grammar, once it is ready."""
         self.matcher: GrammarMatcher | None = None
-        """The matcher of a grammar of tokenstile, which the native code takes."""
+        """The matcher of a grammar of tokenstile."""
+        self.native: GrammarMatcher | None = None
+        """The matcher, while the native code can do all that is to be done: nothing is wrong, and no thoughts."""
         self.error: BaseException | None = None
         """Why it failed."""
         self.is_cancelled = False
         self.gate, self.position = gate, position
-        self.num_accepted_tokens = 0
         self.begun_at = time.perf_counter()
         # For each token, where the gate was before it and how many steps the grammar took.
         self._trail: list[tuple[GatePosition, int]] = []
@@ -125,6 +126,11 @@ class StructuredOutputRequest:
             grammar = future.result()
             self.matcher = grammar.matcher if isinstance(grammar, TokenstileGrammar) else None
             self.grammar = grammar
+            self._update_native()
+
+    def _update_native(self) -> None:
+        is_fine = self.error is None and not self.is_cancelled and not self.needs_gate
+        self.native = self.matcher if is_fine else None
 
     @property
     def status(self) -> RequestStatus:
@@ -172,7 +178,7 @@ class StructuredOutputRequest:
     def cancel(self) -> None:
         """Give the request up. Its compilation stops, unless others wait for it."""
         self.is_cancelled = True
-        self.matcher = None
+        self.native = None
         if self.future is not None:
             self.future.cancel()
 
@@ -180,7 +186,7 @@ class StructuredOutputRequest:
         """Note that the request cannot go on."""
         if self.error is None:
             self.error = error
-        self.matcher = None
+        self.native = None
 
     # Tokens.
 
@@ -218,6 +224,7 @@ class StructuredOutputRequest:
                 return False
             self._trail.append((self.position, steps))
             self.position = position
+        self._update_native()
         return True
 
     def note_step(self) -> None:
@@ -240,6 +247,7 @@ class StructuredOutputRequest:
         taken_back = self._trail[-num_tokens:]
         del self._trail[-num_tokens:]
         self.position = taken_back[0][0]
+        self._update_native()
         grammar.rollback(sum(steps for _, steps in taken_back))
 
     def validate(self, tokens: Sequence[int]) -> list[int]:
