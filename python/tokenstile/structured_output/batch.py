@@ -10,6 +10,7 @@ raises, its request fails and its rows are all ones, and the others know nothing
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -185,7 +186,7 @@ class _Work:
                 self._note(len(self.starts) - 1, [3] * len(tokens))
         elif request.native is not None:
             self._add_native(request, start, drafts)
-        elif request.matcher is not None and not tokens:
+        elif request.matcher is not None and len(tokens) == 0:
             self._add_without_drafts(request, start, rows)
         else:
             self._add_by_contract(request, drafts, rows)
@@ -202,7 +203,9 @@ class _Work:
     def _add_by_contract(
         self, request: StructuredOutputRequest, drafts: Drafts, rows: npt.NDArray[np.int32]
     ) -> None:
-        tree = drafts if isinstance(drafts, DraftTree) else DraftTree(drafts, range(-1, len(drafts) - 1))
+        is_tree = isinstance(drafts, DraftTree)
+        tokens = list(map(operator.index, drafts.tokens if isinstance(drafts, DraftTree) else drafts))
+        tree = DraftTree(tokens, drafts.parents if is_tree else range(-1, len(tokens) - 1))  # type: ignore[union-attr]
         grammar = request.grammar
         assert grammar is not None  # noqa: S101 - for the type checker
         if request.matcher is not None:
@@ -216,7 +219,7 @@ class _Work:
             request.fail(error)
             rows.fill(-1)
             outcomes = [3] * len(tree.tokens)
-        self._note(len(self.starts) - 1, outcomes, is_tree=isinstance(drafts, DraftTree))
+        self._note(len(self.starts) - 1, outcomes, is_tree=is_tree)
 
     def _note(self, request: int, outcomes: Sequence[int], *, is_tree: bool = False) -> None:
         self.outcomes[request] = outcomes

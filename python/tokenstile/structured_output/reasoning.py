@@ -90,21 +90,14 @@ class ReasoningGate:
         return GatePosition(thinking=thinking)
 
     def _prompt_is_open(self, prompt: Sequence[int]) -> bool:
-        ended = self._last_place(prompt, self._end)
-        started = self._last_place(prompt, self._start)
+        # Bytes are looked at only if a marker is a text: prompts are long.
+        is_text = isinstance(self._end, bytes) or isinstance(self._start, bytes)
+        texts = [self._bytes_of(token) for token in prompt] if is_text else [b"?"] * len(prompt)
+        ended = _last_place(prompt, texts, self._end)
+        started = _last_place(prompt, texts, self._start)
         if ended == started == -1:
             return self._start_token is None
         return started > ended
-
-    def _last_place(self, prompt: Sequence[int], marker: int | bytes | None) -> int:
-        """Return where a prompt has a marker last, as a number of bytes, or -1."""
-        if marker is None:
-            return -1
-        texts = [self._bytes_of(token) for token in prompt]
-        if isinstance(marker, bytes):
-            return b"".join(texts).rfind(marker)
-        at = max((at for at, token in enumerate(prompt) if token == marker), default=None)
-        return -1 if at is None else sum(map(len, texts[:at]))
 
     def open_token(self, position: GatePosition) -> int | None:
         """Return the token that would begin a thought here, if one may."""
@@ -148,6 +141,15 @@ class ReasoningGate:
     def _bytes_of(self, token: int) -> bytes:
         """Return the bytes of a token; ids that no token has are no text."""
         return self._info.token_bytes(token) if 0 <= token < self._info.vocab_size else b""
+
+
+def _last_place(prompt: Sequence[int], texts: Sequence[bytes], marker: int | bytes | None) -> int:
+    """Return where a prompt has a marker last, as a number of bytes before it, or -1."""
+    if isinstance(marker, bytes):
+        return b"".join(texts).rfind(marker)
+    places = (at for at in range(len(prompt) - 1, -1, -1) if prompt[at] == marker)
+    at = next(places, None)
+    return -1 if at is None else sum(map(len, texts[:at]))
 
 
 def _marker(marker: int | str, info: TokenizerInfo, name: str) -> int | bytes:

@@ -10,11 +10,13 @@ A request is used by one thread at a time once it is ready, as its sequence is; 
 from __future__ import annotations
 
 import asyncio
+import operator
 import time
+from concurrent.futures import CancelledError as FutureCancelledError
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tokenstile.exceptions import TokenstileError
+from tokenstile.exceptions import CancelledError, TokenstileError
 from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.feeding import feed_grammar
 
@@ -51,6 +53,7 @@ class StructuredOutputRequest:
     """A request of a `StructuredOutputManager`, which makes it."""
 
     __slots__ = (
+        "__weakref__",
         "_trail",
         "backend",
         "begun_at",
@@ -59,6 +62,7 @@ class StructuredOutputRequest:
         "gate",
         "grammar",
         "is_cancelled",
+        "key",
         "matcher",
         "native",
         "params",
@@ -82,6 +86,8 @@ class StructuredOutputRequest:
         """What the engine calls it."""
         self.params = params
         """What it asks for; ``None`` if its output has no structure."""
+        self.key: StructuredOutputKey | None = None if params is None else params.key
+        """What is compiled for it."""
         self.tokenizer = tokenizer
         self.backend = backend
         """The name of its backend."""
@@ -142,18 +148,19 @@ class StructuredOutputRequest:
         """Whether an engine can put it into a batch."""
         return self.poll() is RequestStatus.READY
 
-    @property
-    def key(self) -> StructuredOutputKey | None:
-        """What is compiled for it."""
-        return None if self.params is None else self.params.key
-
     def result(self, timeout: float | None = None) -> StructuredOutputGrammar | None:
         """Wait for the grammar; raise what kept it from being compiled, or ``TimeoutError``."""
         if self.future is None:
             return None
-        self.future.result(timeout)
+        try:
+            self.future.result(timeout)
+        except FutureCancelledError:
+            raise self._cancelled() from None
         self.poll()
         return self.grammar
+
+    def _cancelled(self) -> CancelledError:
+        return CancelledError(f"the request {self.request_id!r} was cancelled")
 
     def __await__(self) -> Generator[object, None, StructuredOutputGrammar | None]:
         """Wait for the grammar in asyncio. A task that is cancelled while it waits cancels the request."""
@@ -161,7 +168,13 @@ class StructuredOutputRequest:
 
     async def _wait(self) -> StructuredOutputGrammar | None:
         if self.future is not None:
-            await asyncio.wrap_future(self.future)
+            try:
+                await asyncio.wrap_future(self.future)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise  # it is the one who waits that was cancelled
+                raise self._cancelled() from None
         self.poll()
         return self.grammar
 
@@ -217,7 +230,7 @@ class StructuredOutputRequest:
         for token in tokens:
             if grammar.is_terminated():
                 break
-            position, feed = self.gate.step(self.position, token)
+            position, feed = self.gate.step(self.position, operator.index(token))
             steps = feed_grammar(grammar, feed)
             if steps is None:
                 self.rollback(len(self._trail) - mark)
