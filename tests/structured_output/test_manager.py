@@ -347,6 +347,7 @@ def test_a_backend_that_raises_fails_its_own_request(make_manager, begin, show):
     assert isinstance(manager.get("broken").error, OSError)
     begin(manager, "another", backend="broken")
     assert manager.accept_batch({"another": [0], "good": [0]}) == {"another": False, "good": True}
+    assert manager.metrics.value("request_errors_total", "broken") == 2
 
 
 def test_unknown_backends_are_named(make_manager):

@@ -23,6 +23,7 @@ from tokenstile.structured_output.request import RequestStatus
 from tokenstile.structured_output.speculation import (
     PADDING,
     DraftTree,
+    Outcome,
     acceptable_count,
     acceptable_prefix,
     allow_opening,
@@ -30,7 +31,7 @@ from tokenstile.structured_output.speculation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from tokenstile.structured_output.request import StructuredOutputRequest
 
     Drafts = Sequence[int] | DraftTree
+    OnError = Callable[[StructuredOutputRequest, Exception], None]
 
 __all__ = ["BatchFiller", "GrammarBitmask"]
 
@@ -73,20 +75,18 @@ class GrammarBitmask:
                 raise InvalidArgumentError(f"{request_id!r} has {count} rows, and the batch wants {wanted}")
             chosen += [-1] * wanted if start < 0 else range(start, start + wanted)
         index = np.array(chosen, dtype=np.intp)
-        rows: npt.NDArray[np.int32] = (
-            np.asarray(self.bitmask)[np.maximum(index, 0)]
-            if len(index)
-            else (np.empty((0, np.asarray(self.bitmask).shape[1]), dtype=np.int32))
-        )
-        rows[index < 0] = -1
+        source = np.asarray(self.bitmask)
+        rows = np.full((len(index), source.shape[1]), -1, dtype=np.int32)
+        rows[index >= 0] = source[index[index >= 0]]
         return rows
 
 
 class BatchFiller:
-    """Fills the rows of batches. One batch at a time."""
+    """Fills the rows of batches. ``on_error`` hears of requests whose backend raised."""
 
-    def __init__(self, max_threads: int | None = None) -> None:
+    def __init__(self, max_threads: int | None, on_error: OnError) -> None:
         self.batch = BatchGrammarMatcher(max_threads or "auto")
+        self.on_error = on_error
 
     def fill(
         self,
@@ -98,7 +98,7 @@ class BatchFiller:
         matchers = [request.native for request in requests]
         if not drafts and None not in matchers and len(matchers) <= len(bitmask):
             return self._fill_plainly(requests, cast("list[GrammarMatcher]", matchers), bitmask)
-        work = _Work(np.asarray(bitmask), drafts or {})
+        work = _Work(np.asarray(bitmask), drafts or {}, self.on_error)
         for request in requests:
             work.add(request)
         work.fill(self.batch)
@@ -124,8 +124,9 @@ class BatchFiller:
 class _Work:
     """One batch that is being filled."""
 
-    def __init__(self, view: npt.NDArray[np.int32], drafts: Mapping[str, Drafts]) -> None:
+    def __init__(self, view: npt.NDArray[np.int32], drafts: Mapping[str, Drafts], on_error: OnError) -> None:
         self.view = view
+        self.on_error = on_error
         self.drafts = drafts
         self.row = 0
         self.starts: list[int] = []
@@ -143,7 +144,8 @@ class _Work:
     def add(self, request: StructuredOutputRequest) -> None:
         """Give a request its rows."""
         drafts = self.drafts.get(request.request_id, ())
-        tokens = drafts.tokens if isinstance(drafts, DraftTree) else drafts
+        is_tree = isinstance(drafts, DraftTree)
+        tokens, parents = (drafts.tokens, drafts.parents) if isinstance(drafts, DraftTree) else (drafts, None)
         start, count = self.row, len(tokens) + 1
         if start + count > len(self.view):
             raise InvalidArgumentError(
@@ -155,71 +157,75 @@ class _Work:
         self.acceptable.append(0)
         self.outcomes.append(())
         self.row += count
-        if request.native is not None:
-            self._add_native(request, start, drafts)
-        else:
-            self._add_slowly(request, start, drafts)
+        matcher = request.native
+        if matcher is not None:
+            self._add_native(matcher, tokens, parents)
+            return
+        outcomes = self._add_slowly(request, tokens, parents)
+        if outcomes is not None:
+            self._note(len(self.starts) - 1, outcomes, is_tree=is_tree)
 
-    def _add_native(self, request: StructuredOutputRequest, start: int, drafts: Drafts) -> None:
-        assert request.matcher is not None  # noqa: S101 - for the type checker
+    def _add_native(
+        self, matcher: GrammarMatcher, tokens: Sequence[int] = (), parents: Sequence[int] | None = None
+    ) -> None:
+        """Leave the rows of the last request to the native call."""
         self.native_requests.append(len(self.starts) - 1)
-        self.matchers.append(request.matcher)
-        self.native_starts.append(start)
-        is_tree = isinstance(drafts, DraftTree)
-        self.tokens.append(drafts.tokens if isinstance(drafts, DraftTree) else drafts)
-        self.parents.append(drafts.parents if is_tree else None)  # type: ignore[union-attr]
+        self.matchers.append(matcher)
+        self.native_starts.append(self.starts[-1])
+        self.tokens.append(tokens)
+        self.parents.append(parents)
 
-    def _add_slowly(self, request: StructuredOutputRequest, start: int, drafts: Drafts) -> None:
-        """Take the ways that are rare: no structure, finished, thoughts, other backends."""
-        tokens = drafts.tokens if isinstance(drafts, DraftTree) else drafts
-        rows = self.view[start : start + len(tokens) + 1]
+    def _add_slowly(
+        self, request: StructuredOutputRequest, tokens: Sequence[int], parents: Sequence[int] | None
+    ) -> Sequence[int] | None:
+        """Take the ways that are rare: no structure, finished, thoughts, other backends.
+
+        Returns what became of the drafts, or nothing if the native call will say it.
+        """
+        rows = self.view[self.starts[-1] : self.row]
         status = request.poll()
         if status is RequestStatus.COMPILING:
             raise InvalidArgumentError(
                 f"the grammar of {request.request_id!r} is not ready: the request cannot be scheduled"
             )
-        if request.grammar is None or status is not RequestStatus.READY:
+        if status is not RequestStatus.READY:
             rows.fill(-1)
-            if status is RequestStatus.READY:
-                self._note(len(self.starts) - 1, [3 if token == PADDING else 1 for token in tokens])
-            else:
-                self._note(len(self.starts) - 1, [3] * len(tokens))
-        elif request.native is not None:
-            self._add_native(request, start, drafts)
-        elif request.matcher is not None and len(tokens) == 0:
-            self._add_without_drafts(request, start, rows)
-        else:
-            self._add_by_contract(request, drafts, rows)
-
-    def _add_without_drafts(
-        self, request: StructuredOutputRequest, start: int, rows: npt.NDArray[np.int32]
-    ) -> None:
+            return [Outcome.UNREAD] * len(tokens)
+        if request.grammar is None:
+            rows.fill(-1)
+            return [Outcome.UNREAD if token == PADDING else Outcome.ACCEPTED for token in tokens]
+        if request.native is not None:
+            self._add_native(request.native, tokens, parents)
+            return None
+        if request.matcher is None or len(tokens) > 0:
+            return self._fill_by_contract(request, tokens, parents, rows)
         if request.is_thinking:
             rows.fill(-1)
-            return
-        self._add_native(request, start, ())
-        self.openings.append((request, start))
+        else:
+            self._add_native(request.matcher)
+            self.openings.append((request, self.starts[-1]))
+        return None
 
-    def _add_by_contract(
-        self, request: StructuredOutputRequest, drafts: Drafts, rows: npt.NDArray[np.int32]
-    ) -> None:
-        is_tree = isinstance(drafts, DraftTree)
-        tokens = list(map(operator.index, drafts.tokens if isinstance(drafts, DraftTree) else drafts))
-        tree = DraftTree(tokens, drafts.parents if is_tree else range(-1, len(tokens) - 1))  # type: ignore[union-attr]
+    def _fill_by_contract(
+        self,
+        request: StructuredOutputRequest,
+        tokens: Sequence[int],
+        parents: Sequence[int] | None,
+        rows: npt.NDArray[np.int32],
+    ) -> Sequence[int]:
+        plain = list(map(operator.index, tokens))
+        tree = DraftTree(plain, range(-1, len(plain) - 1) if parents is None else parents)
         grammar = request.grammar
         assert grammar is not None  # noqa: S101 - for the type checker
         if request.matcher is not None:
             # A fork, so that nobody sees it move.
             grammar = TokenstileGrammar(request.matcher.fork())
         try:
-            outcomes = fill_rows_by_contract(
-                grammar, tree, rows, gate=request.gate, position=request.position
-            )
+            return fill_rows_by_contract(grammar, tree, rows, gate=request.gate, position=request.position)
         except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
-            request.fail(error)
+            self.on_error(request, error)
             rows.fill(-1)
-            outcomes = [3] * len(tree.tokens)
-        self._note(len(self.starts) - 1, outcomes, is_tree=is_tree)
+            return [Outcome.UNREAD] * len(plain)
 
     def _note(self, request: int, outcomes: Sequence[int], *, is_tree: bool = False) -> None:
         self.outcomes[request] = outcomes

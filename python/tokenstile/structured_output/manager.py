@@ -110,7 +110,7 @@ class StructuredOutputManager:
         self._compile_timeout = compile_timeout
         self._backends = BackendSet(num_speculative_tokens, cache_limit_bytes)
         self._pool = CompilePool(compile_workers, max_pending)
-        self._filler = BatchFiller(fill_threads)
+        self._filler = BatchFiller(fill_threads, self._on_request_error)
         self._overlap: ThreadPoolExecutor | None = None
         self._allocate = allocate or _allocate_numpy
         self._bitmasks: dict[int, Any] = {}
@@ -388,15 +388,20 @@ class StructuredOutputManager:
             for at, request in enumerate(requests)
         ]
 
-    @staticmethod
-    def _accept_by_contract(request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
+    def _accept_by_contract(self, request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
         if request.poll() in {RequestStatus.CANCELLED, RequestStatus.FAILED}:
             return False
         try:
             return request.accept(tokens)
         except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
-            request.fail(error)
+            self._on_request_error(request, error)
             return False
+
+    def _on_request_error(self, request: StructuredOutputRequest, error: Exception) -> None:
+        """Let a request fail whose backend raised."""
+        request.fail(error)
+        self.metrics.count("request_errors_total", request.backend)
+        logger.debug("%s failed: %r", request.request_id, error)
 
     def _count_accept(
         self,
