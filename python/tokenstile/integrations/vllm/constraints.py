@@ -11,7 +11,6 @@ Compiling has a time limit for every kind of constraint, since any of them may c
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Kind
@@ -20,6 +19,7 @@ from vllm.v1.structured_output.utils import grammar_is_likely_lark
 from tokenstile import Grammar
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.grammars._text import one_of
+from tokenstile.integrations._limits import time_limit
 from tokenstile.integrations._structural_tags import read_structural_tag
 
 if TYPE_CHECKING:
@@ -27,22 +27,7 @@ if TYPE_CHECKING:
 
     from tokenstile import CompiledGrammar, GrammarCompiler
 
-__all__ = ["COMPILE_SECONDS", "compile_constraint", "parse_constraint", "time_limit"]
-
-COMPILE_SECONDS = "TOKENSTILE_COMPILE_TIMEOUT_S"
-"""The environment variable with the most seconds that one grammar may take to compile; 0 is no limit."""
-
-_DEFAULT_SECONDS = 10.0
-
-
-def time_limit() -> float | None:
-    """Return how many seconds a grammar may take to compile, ``None`` for any number."""
-    text = os.environ.get(COMPILE_SECONDS, "")
-    try:
-        seconds = float(text) if text else _DEFAULT_SECONDS
-    except ValueError:
-        raise InvalidArgumentError(f"{COMPILE_SECONDS} is a number of seconds, not {text!r}") from None
-    return seconds if seconds > 0 else None
+__all__ = ["compile_constraint", "parse_constraint"]
 
 
 def compile_constraint(
