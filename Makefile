@@ -14,6 +14,9 @@ PY := $(VENV)/bin/python
 PY_TORCH := $(VENV_TORCH)/bin/python
 PY_VLLM := $(VENV_VLLM)/bin/python
 SMOLLM2 := $(VENV_VLLM)/smollm2
+# The engines warn of much when they are imported, and take minutes to start.
+TEST_ENGINE = TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest -W default -W error:::tokenstile \
+	-o timeout=1800
 EXTENSION := python/tokenstile/_core.abi3.so
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
 # The bindings have no tests of their own in Rust: they are tested through Python.
@@ -43,10 +46,10 @@ test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need tor
 	$(PY_TORCH) -m pytest tests/torch
 
 test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU with a real model (12 GB of disk)
-	TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest tests/vllm
+	$(TEST_ENGINE) tests/vllm
 
 test-sglang: $(EXTENSION) $(SMOLLM2)/.converted ## Run SGLang's own objects on the CPU, in the environment of test-vllm
-	TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest tests/sglang
+	$(TEST_ENGINE) tests/sglang
 
 lint: $(EXTENSION) ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check

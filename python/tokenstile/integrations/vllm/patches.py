@@ -30,24 +30,35 @@ from tokenstile.integrations.vllm.switch import SWITCH, logger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["apply"]
+__all__ = ["apply", "remove"]
 
 _OURS = ("auto", "xgrammar")
 """The settings of the backend that mean tokenstile."""
 
+_replaced: list[tuple[Any, str, Any]] = []
+"""What was where before."""
+
 
 def apply() -> None:
     """Replace all of the places, unless that was done before; ``AttributeError`` if one is not there."""
-    if manager_module.XgrammarBackend is TokenstileBackend:
+    if _replaced:
         return
     originals = [getattr(owner, name) for owner, name, _ in _PLACES]
     for (owner, name, replacement), original in zip(_PLACES, originals, strict=True):
         setattr(owner, name, replacement(original))
+        _replaced.append((owner, name, original))
     logger.info(
         "tokenstile %s answers for structured outputs in place of xgrammar; %s=off leaves them to vLLM",
         __version__,
         SWITCH,
     )
+
+
+def remove() -> None:
+    """Put back what `apply` has replaced; engines that have their backend already keep it."""
+    while _replaced:
+        owner, name, original = _replaced.pop()
+        setattr(owner, name, original)
 
 
 def _checked_request(original: Callable[..., None]) -> Callable[..., None]:
