@@ -68,6 +68,19 @@ def generate(llm, prompts, max_tokens=120, **constraint):
     return [output.outputs[0] for output in outputs]
 
 
+@pytest.fixture(scope="module")
+def prompt(llm):
+    """Prompts in which the model is still thinking, or has come to the token that ends it."""
+    tokenizer = llm.get_tokenizer()
+
+    def make(*, thinking):
+        text = f"{EXAMPLE} <repo_name> I think that the cities are Paris and" if thinking else EXAMPLE
+        end = [] if thinking else [tokenizer.convert_tokens_to_ids(".")]
+        return {"prompt_token_ids": tokenizer.encode(text) + end}
+
+    return make
+
+
 def drafts_in_metrics(llm):
     return {
         metric.name: metric.value
@@ -76,9 +89,9 @@ def drafts_in_metrics(llm):
     }
 
 
-def test_drafts(llm, filled):
+def test_drafts(llm, prompt, filled):
     """Reasoning ended in the prompt, so the grammar holds from the first token, through drafts that are taken."""
-    (output,) = generate(llm, [f"{EXAMPLE} ."], json=ROWS)
+    (output,) = generate(llm, [prompt(thinking=False)], json=ROWS)
     jsonschema_rs.validate(ROWS, json.loads(output.text))
     assert any(drafts for call in filled for drafts in call.values())
     accepted = drafts_in_metrics(llm)["vllm:spec_decode_num_accepted_tokens"]
@@ -90,19 +103,19 @@ def test_backend(llm):
     assert isinstance(manager.backend, TokenstileBackend)
 
 
-def test_reasoning(llm):
+def test_reasoning(llm, prompt):
     """Free text up to the full stop, and then the grammar, with drafts on both sides."""
-    prompt = f"{EXAMPLE} <repo_name> I think the cities are Paris and"
-    (output,) = generate(llm, [prompt], json=ROWS)
+    (output,) = generate(llm, [prompt(thinking=True)], json=ROWS)
     thought, _, content = output.text.partition(".")
     assert thought.strip()
     jsonschema_rs.validate(ROWS, json.loads(content))
 
 
-def test_many_at_once(llm, filled):
-    prompts = [f"{EXAMPLE} {ending}" for ending in (".", "<repo_name> I think that it is")] * 4
-    outputs = generate(llm, prompts, regex=r"(Paris|London)(, (Paris|London)){2}")
-    for prompt, output in zip(prompts, outputs, strict=True):
-        text = output.text if prompt.endswith(".") else output.text.partition(".")[2]
-        assert re.fullmatch(r"(Paris|London)(, (Paris|London)){2}", text), output
-    assert max(len(call) for call in filled) == len(prompts)
+def test_many_at_once(llm, prompt, filled):
+    pattern = r"(Paris|London)(, (Paris|London)){2}"
+    thinks = [True, False] * 4
+    outputs = generate(llm, [prompt(thinking=thinking) for thinking in thinks], regex=pattern)
+    for thinking, output in zip(thinks, outputs, strict=True):
+        text = output.text.partition(".")[2] if thinking else output.text
+        assert re.fullmatch(pattern, text), output
+    assert max(len(call) for call in filled) == len(thinks)

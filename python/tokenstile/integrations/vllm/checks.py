@@ -10,7 +10,9 @@ ends it.
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.request import get_structured_output_key
@@ -19,7 +21,22 @@ from tokenstile.exceptions import GrammarError, TokenstileError
 from tokenstile.integrations.vllm.constraints import compile_constraint, parse_constraint
 from tokenstile.integrations.vllm.vocabulary import compiler_for
 
-__all__ = ["check", "check_without_tokenizer"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["check", "check_follows", "check_without_tokenizer"]
+
+_follows: ContextVar[bool] = ContextVar("tokenstile_check_follows", default=False)
+
+
+@contextmanager
+def check_follows() -> Iterator[None]:
+    """Within it `check_without_tokenizer` does nothing, because `check` will do all of it."""
+    token = _follows.set(True)
+    try:
+        yield
+    finally:
+        _follows.reset(token)
 
 
 def check(params: Any, tokenizer: Any, vocab_size: int) -> None:  # noqa: ANN401 - of vLLM
@@ -39,7 +56,7 @@ def check_without_tokenizer(sampling_params: Any) -> None:  # noqa: ANN401 - of 
     later.
     """
     params = sampling_params.structured_outputs
-    if params is None:
+    if params is None or _follows.get():
         return
     kind, text = _key(params)
     try:

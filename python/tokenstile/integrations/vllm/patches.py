@@ -72,7 +72,8 @@ def _checked_request(original: Callable[..., None]) -> Callable[..., None]:
             return
         if self.structured_outputs._backend == "auto":  # noqa: SLF001 - what an earlier check under `auto` has left
             self.structured_outputs._backend = None  # noqa: SLF001
-        original(self, model_config, _AsXgrammar(config), tokenizer)
+        with checks.check_follows():
+            original(self, model_config, _AsXgrammar(config), tokenizer)
         checks.check(self.structured_outputs, tokenizer, model_config.get_vocab_size())
 
     return validate
