@@ -54,30 +54,6 @@ def test_entry_point():
     assert point.load() is register
 
 
-@pytest.mark.parametrize(
-    ("version", "choice", "wanted"),
-    [
-        ("0.32.0", "", True),
-        ("0.32.7+cpu", "on", True),
-        ("0.33.0", "", False),
-        ("0.31.9", "ON", False),
-        ("0.3.20", "", False),
-        ("dev", "", False),
-        ("0.33.0", "force", True),
-        ("dev", "Force", True),
-        ("0.32.0", "off", False),
-        ("0.32.0", "0", False),
-        ("0.32.0", "maybe", False),
-    ],
-)
-def test_switch(version, choice, wanted, monkeypatch, warnings):
-    monkeypatch.setenv("TOKENSTILE_VLLM", choice)
-    assert switch.is_wanted(version) is wanted
-    silent = wanted or choice in {"off", "0"}
-    assert bool(warnings) is not silent
-    assert silent or version in warnings[0] or choice in warnings[0]
-
-
 @pytest.mark.usefixtures("unpatched")
 def test_an_unknown_version_is_left_alone(monkeypatch, warnings):
     monkeypatch.setattr("vllm.__version__", "0.99.0")

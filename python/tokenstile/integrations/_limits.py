@@ -1,7 +1,8 @@
-"""What one request may cost a server: the time that its grammar takes to compile, and the memory of all grammars."""
+"""What one request may cost a server: the time that its grammar takes to compile."""
 
 from __future__ import annotations
 
+import math
 import os
 
 from tokenstile.exceptions import InvalidArgumentError
@@ -20,5 +21,7 @@ def time_limit() -> float | None:
     try:
         seconds = float(text) if text else _DEFAULT_SECONDS
     except ValueError:
-        raise InvalidArgumentError(f"{COMPILE_SECONDS} is a number of seconds, not {text!r}") from None
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise InvalidArgumentError(f"{COMPILE_SECONDS} is a number of seconds, not {text!r}")
     return seconds if seconds > 0 else None
