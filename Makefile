@@ -91,7 +91,7 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into s
 	rm -rf site && mkdir -p site
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
-		'!tokenstile.kernels.torch_compile' '!tokenstile.integrations.(vllm|sglang)[.](?!switch)'
+		'!tokenstile.kernels.torch_compile'
 
 wheel: $(VENV)/.installed ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist

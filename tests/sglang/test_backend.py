@@ -87,7 +87,7 @@ def test_it_is_registered_through_the_entry_point(server):
                 )
             },
             "<f>[7,14]</f>",
-            "<f>[7,8",
+            "<f>[7,8]",
         ),
     ],
 )

@@ -129,6 +129,22 @@ def test_errors_are_the_clients(config, tokenizer, constraint, words):
     assert response.error.param == f"structured_outputs.{next(iter(constraint))}"
 
 
+@pytest.mark.parametrize(
+    "option",
+    [{"whitespace_pattern": " ?"}, {"disable_any_whitespace": True}, {"disable_additional_properties": True}],
+)
+def test_options_that_nobody_would_follow(config, tokenizer, option):
+    """vLLM does not hand them on, so a request that has them would get what it did not ask for."""
+    with pytest.raises(VLLMValidationError, match="cannot be chosen by a request"):
+        checked(config, tokenizer, json={}, **option)
+
+
+def test_the_servers_white_space(config, tokenizer):
+    params = SamplingParams(structured_outputs=StructuredOutputsParams(json={}, disable_any_whitespace=True))
+    settings = StructuredOutputsConfig(backend="xgrammar", disable_any_whitespace=True)
+    params.verify(config.model_config, None, settings, tokenizer)
+
+
 def test_vllms_own_checks_still_hold(config, tokenizer):
     for constraint in ({"choice": []}, {"grammar": " "}, {"json_object": False}, {"regex": "\0"}):
         with pytest.raises(VLLMValidationError):

@@ -219,7 +219,7 @@ class TokenstileGrammarBackend(BaseGrammarBackend):  # type: ignore[misc,unused-
         kind: str,
         key_string: str,
         compile_grammar: Callable[..., CompiledGrammar],
-        *arguments: str,
+        *arguments: Any,  # noqa: ANN401 - those of the method
         **options: Any,  # noqa: ANN401 - those of the method
     ) -> BaseGrammarObject:
         """Compile a grammar for a request, or say in an object of SGLang's why it cannot be."""
@@ -254,7 +254,7 @@ class TokenstileGrammarBackend(BaseGrammarBackend):  # type: ignore[misc,unused-
         """Compile the structural tag that ``frame`` makes around a grammar."""
         tag = frame({"type": "grammar", "grammar": str(grammar.compiled.grammar)})
         compile_tag = self._framing_compiler.compile_structural_tag
-        return self._compile("structural_tag", json.dumps(tag), compile_tag, tag)  # type: ignore[arg-type]
+        return self._compile("structural_tag", json.dumps(tag), compile_tag, tag)
 
     # What strict thinking asks for: masks without a grammar, with a few tokens allowed or forbidden.
 

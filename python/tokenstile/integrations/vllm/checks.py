@@ -39,12 +39,16 @@ def check_follows() -> Iterator[None]:
         _follows.reset(token)
 
 
-def check(params: Any, tokenizer: Any, vocab_size: int) -> None:  # noqa: ANN401 - of vLLM
-    """Compile the constraint of a request for its model; ``VLLMValidationError`` if it cannot be followed."""
+def check(params: Any, tokenizer: Any, vocab_size: int, config: Any) -> None:  # noqa: ANN401 - of vLLM
+    """Compile the constraint of a request for its model; ``VLLMValidationError`` if it cannot be followed.
+
+    ``config`` are the engine's settings for structured outputs.
+    """
+    _check_options(params, config)
     kind, text = _key(params)
     compiler = compiler_for(tokenizer, vocab_size)
     try:
-        compile_constraint(compiler, kind, text)
+        compile_constraint(compiler, kind, text, any_whitespace=not config.disable_any_whitespace)
     except TokenstileError as error:
         raise _refused(params, error) from error
 
@@ -64,6 +68,16 @@ def check_without_tokenizer(sampling_params: Any) -> None:  # noqa: ANN401 - of 
     except TokenstileError as error:
         if not _needs_tokenizer(error):
             raise _refused(params, error) from error
+
+
+def _check_options(params: Any, config: Any) -> None:  # noqa: ANN401 - of vLLM
+    """Refuse options of a request that vLLM does not hand on to the engine, so that they would not be followed."""
+    for name in ("whitespace_pattern", "disable_any_whitespace", "disable_additional_properties"):
+        if getattr(params, name) and not getattr(config, name, False):
+            raise VLLMValidationError(
+                f"{name} cannot be chosen by a request; disable_any_whitespace is a setting of the server",
+                parameter=f"structured_outputs.{name}",
+            )
 
 
 def _key(params: Any) -> tuple[Any, str]:  # noqa: ANN401 - of vLLM

@@ -74,7 +74,7 @@ def _checked_request(original: Callable[..., None]) -> Callable[..., None]:
             self.structured_outputs._backend = None  # noqa: SLF001
         with checks.check_follows():
             original(self, model_config, _AsXgrammar(config), tokenizer)
-        checks.check(self.structured_outputs, tokenizer, model_config.get_vocab_size())
+        checks.check(self.structured_outputs, tokenizer, model_config.get_vocab_size(), config)
 
     return validate
 
