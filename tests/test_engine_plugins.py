@@ -93,3 +93,16 @@ def test_time_limits_that_are_none(text, monkeypatch):
     monkeypatch.setenv(_limits.COMPILE_SECONDS, text)
     with pytest.raises(tokenstile.InvalidArgumentError, match="number of seconds"):
         _limits.time_limit()
+
+
+@pytest.mark.parametrize(("text", "most"), [("", None), ("0", 0), ("12", 12)])
+def test_white_space_limit(text, most, monkeypatch):
+    monkeypatch.setenv(_limits.MOST_WHITE_SPACE, text)
+    assert _limits.white_space_limit() == most
+
+
+@pytest.mark.parametrize("text", ["-1", "1.5", "some", "²"])
+def test_white_space_limits_that_are_none(text, monkeypatch):
+    monkeypatch.setenv(_limits.MOST_WHITE_SPACE, text)
+    with pytest.raises(tokenstile.InvalidArgumentError, match="number of characters"):
+        _limits.white_space_limit()

@@ -190,6 +190,14 @@ def test_compact_json(config, tokenizer, ids, monkeypatch):
     assert not grammar.accept_tokens("r", ids("[1, 1]"))
 
 
+def test_white_space_with_a_bound(backend, ids, monkeypatch):
+    monkeypatch.setenv("TOKENSTILE_MAX_WHITESPACE", "1")
+    grammar = backend.compile_grammar(Kind.JSON, '{"type": "array", "items": {"const": 1}, "minItems": 2}')
+    assert grammar.accept_tokens("r", ids("[1, 1]"))
+    grammar.reset()
+    assert not grammar.accept_tokens("r", ids("[1,") + ids("\n") * 2)
+
+
 def test_many_threads_at_once(backend, ids, end):
     """Compile and fill from 8 threads; each sees its own grammar's mask."""
     bitmask = backend.allocate_token_bitmask(64)

@@ -19,7 +19,7 @@ from vllm.v1.structured_output.utils import grammar_is_likely_lark
 from tokenstile import Grammar
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.grammars._text import one_of
-from tokenstile.integrations._limits import time_limit
+from tokenstile.integrations._limits import time_limit, white_space_limit
 from tokenstile.integrations._structural_tags import read_structural_tag
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def _form(kind: Kind, text: str) -> tuple[str, Any]:
 
 def _spelling(any_whitespace: bool) -> dict[str, Any]:
     """Return the options for vLLM's ``disable_any_whitespace``: no white space, not even after separators."""
-    return {"any_whitespace": True} if any_whitespace else {"any_whitespace": False, "separators": (",", ":")}
+    if any_whitespace:
+        return {"any_whitespace": True, "max_whitespace_cnt": white_space_limit()}
+    return {"any_whitespace": False, "separators": (",", ":")}
 
 
 def _choice(text: str) -> str:
