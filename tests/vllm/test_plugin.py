@@ -72,6 +72,15 @@ def test_all_or_nothing(monkeypatch, warnings):
     assert "grammar_bitmask" in warnings[0]
 
 
+@pytest.mark.usefixtures("unpatched")
+@pytest.mark.parametrize("name", ["TOKENSTILE_COMPILE_TIMEOUT_S", "TOKENSTILE_MAX_WHITESPACE"])
+def test_variables_that_are_wrong(name, monkeypatch, warnings):
+    monkeypatch.setenv(name, "some")
+    assert not register()
+    assert manager_module.XgrammarBackend is not TokenstileBackend
+    assert name in warnings[0]
+
+
 @pytest.mark.usefixtures("plugin")
 def test_twice_is_once():
     before = manager_module.StructuredOutputManager.grammar_bitmask

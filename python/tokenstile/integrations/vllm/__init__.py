@@ -17,6 +17,7 @@ Read in this order:
 
 from __future__ import annotations
 
+from tokenstile.integrations._limits import time_limit, white_space_limit
 from tokenstile.integrations.vllm.switch import SUPPORTED_RELEASES, SWITCH, is_wanted, logger
 
 __all__ = ["SUPPORTED_RELEASES", "SWITCH", "register"]
@@ -33,13 +34,16 @@ def register() -> bool:
     if not is_wanted(__version__):
         return False
     try:
+        time_limit()  # What is wrong with the variables is better known now than at the first request.
+        white_space_limit()
         from tokenstile.integrations.vllm import patches  # noqa: PLC0415 - imports much of vLLM
 
         patches.apply()
-    except (ImportError, AttributeError) as error:
+    except Exception as error:  # noqa: BLE001 - see above
         logger.warning(
-            "vLLM %s is not what tokenstile knows (%s). Structured outputs stay with vLLM's own backends.",
+            "tokenstile cannot do the structured outputs of vLLM %s, which stay with vLLM's own backends. %s: %s",
             __version__,
+            type(error).__name__,
             error,
         )
         return False
