@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from tokenstile import GrammarMatcher
+
 __all__ = ["fill"]
 
 _PADDING = -1
@@ -73,6 +75,8 @@ def fill(
     drafts_of: dict[str, list[int]],
 ) -> npt.NDArray[np.int32]:
     """Return the rows of all requests, in their order; they live in the manager's buffer until the next call."""
+    if not any(drafts_of.get(request_id) for request_id in request_ids):
+        return _fill_without_drafts(manager, [requests[request_id] for request_id in request_ids])
     chains = _chains(manager, requests, request_ids, drafts_of)
     bitmask = _buffer(manager)
     positions = 1 + max(len(chain.drafts) for chain in chains)
@@ -86,6 +90,26 @@ def fill(
             chain.grammar.rollback(chain.taken)
     last = chains[-1]
     return bitmask[: last.first_row + len(last.drafts) + 1]
+
+
+def _fill_without_drafts(manager: Any, requests: list[Any]) -> npt.NDArray[np.int32]:  # noqa: ANN401 - of vLLM
+    """Return one row for each request.
+
+    PERF: nearly all steps of an engine without a drafter come here, and nine tenths of their time was Python's work on
+    chains of length nothing: 2 us for each request, where the native call takes 0.2 us.
+    """
+    bitmask = _buffer(manager)
+    bounds_of = manager._get_constraint_bounds  # noqa: SLF001 - as vLLM does
+    matchers, rows, free = [], [], []
+    for row, request in enumerate(requests):
+        grammar = grammar_of(request)
+        if bounds_of(request, ()).constraint_start > 0 or grammar.is_terminated():
+            free.append(row)
+        else:
+            matchers.append(grammar.matcher)
+            rows.append(row)
+    _write(manager.backend.batch, bitmask, (matchers, rows), free)
+    return bitmask[: len(requests)]
 
 
 def _chains(
@@ -129,6 +153,17 @@ def _fill_position(
             rows.append(row)
         else:
             free.append(row)
+    _write(batch, bitmask, (matchers, rows), free)
+
+
+def _write(
+    batch: BatchGrammarMatcher,
+    bitmask: npt.NDArray[np.int32],
+    masked: tuple[list[GrammarMatcher], list[int]],
+    free: list[int],
+) -> None:
+    """Fill the rows of matchers in one call, and let the free rows allow everything."""
+    matchers, rows = masked
     if matchers:
         batch.batch_fill_next_token_bitmask(matchers, bitmask, rows)
     if free:
