@@ -77,8 +77,8 @@ bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside 
 bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
 
-bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM
-	$(PY_VLLM) benchmarks/vllm_backends.py $(SMOLLM2)
+bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM (BENCH_ARGS="...")
+	$(PY_VLLM) benchmarks/vllm_backends.py $(SMOLLM2) $(BENCH_ARGS)
 
 fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
