@@ -1,7 +1,7 @@
 # Everything that is done with this tree. `make` alone lists it.
 #
-# The targets set up what they need by themselves: Python environments in .venv and .venv-torch, with the exact
-# versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to date is not done again.
+# The targets set up what they need by themselves: Python environments in .venv, .venv-torch and .venv-vllm, with the
+# exact versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to date is not done again.
 
 PYTHON ?= python3
 CARGO ?= cargo
@@ -9,16 +9,22 @@ FUZZ_SECONDS ?= 60
 
 VENV := .venv
 VENV_TORCH := .venv-torch
+VENV_VLLM := .venv-vllm
 PY := $(VENV)/bin/python
 PY_TORCH := $(VENV_TORCH)/bin/python
+PY_VLLM := $(VENV_VLLM)/bin/python
+SMOLLM2 := $(VENV_VLLM)/smollm2
+# The engines warn of much when they are imported, and take minutes to start.
+TEST_ENGINE = TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest -W default -W error:::tokenstile \
+	-o timeout=1800
 EXTENSION := python/tokenstile/_core.abi3.so
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
 # The bindings have no tests of their own in Rust: they are tested through Python.
 CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-torch lint format maskbench ratchets bench
-.PHONY: bench-json-schema fuzz pages docs wheel clean
+.PHONY: help build demo test test-rust test-python test-torch test-vllm test-sglang lint format maskbench ratchets bench
+.PHONY: bench-json-schema bench-vllm fuzz pages docs wheel clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -38,6 +44,12 @@ test-python: $(EXTENSION) ## Run the tests of the Python package
 
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
 	$(PY_TORCH) -m pytest tests/torch
+
+test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU with a real model (12 GB of disk)
+	$(TEST_ENGINE) tests/vllm
+
+test-sglang: $(EXTENSION) $(SMOLLM2)/.converted ## Run SGLang's own objects on the CPU, in the environment of test-vllm
+	$(TEST_ENGINE) tests/sglang
 
 lint: $(EXTENSION) ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
@@ -65,6 +77,9 @@ bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside 
 bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
 
+bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM (BENCH_ARGS="...")
+	$(PY_VLLM) benchmarks/vllm_backends.py $(SMOLLM2) $(BENCH_ARGS)
+
 fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
@@ -87,7 +102,7 @@ wheel: $(VENV)/.installed ## Build a wheel into dist/
 
 clean: ## Remove everything that was built or installed here
 	$(CARGO) clean
-	rm -rf $(VENV) $(VENV_TORCH) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_VLLM) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
 	find python tests examples fuzz benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: requirements/dev.txt
@@ -104,6 +119,22 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	$(PYTHON) -m venv $(VENV_TORCH)
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/torch.txt
 	echo '$(CURDIR)/python' > $$($(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	touch $@
+
+# The engines find tokenstile by its entry points, so this environment needs to know of the package, not only to see its
+# files; and all of that is there without building it again.
+$(VENV_VLLM)/.installed: requirements/vllm.txt requirements/engines-nodeps.txt pyproject.toml $(VENV)/.installed
+	$(PYTHON) -m venv $(VENV_VLLM)
+	$(PY_VLLM) -m pip install --quiet --disable-pip-version-check -r requirements/vllm.txt
+	$(PY_VLLM) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/engines-nodeps.txt
+	packages=$$($(PY_VLLM) -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
+		echo '$(CURDIR)/python' > $$packages/tokenstile.pth && \
+		rm -rf $$packages/tokenstile-*.dist-info && \
+		$(VENV)/bin/maturin pep517 write-dist-info --metadata-directory $$packages
+	touch $@
+
+$(SMOLLM2)/.converted: tests/vllm/convert_smollm2.py $(VENV_VLLM)/.installed
+	$(PY_VLLM) tests/vllm/convert_smollm2.py $(SMOLLM2)
 	touch $@
 
 $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed
