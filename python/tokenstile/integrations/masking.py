@@ -49,6 +49,15 @@ class MaskBuffer:
         if scores.shape[-1] > self.vocab_size:
             scores[..., self.vocab_size :] = float("-inf")
 
+    @staticmethod
+    def only_ends(scores: Any, stop_token_ids: Sequence[int]) -> None:  # noqa: ANN401 - any array
+        """Forbid everything but stop tokens: what is left to do where a grammar cannot be followed."""
+        ends = [token for token in stop_token_ids if token < scores.shape[-1]]
+        # Choosing by a list copies, in numpy and in torch.
+        kept = scores[..., ends]
+        scores[...] = float("-inf")
+        scores[..., ends] = kept
+
     def check_width(self, width: int) -> None:
         """Refuse scores of another vocabulary: masks would fall on the wrong tokens."""
         if width < self.vocab_size:

@@ -4,9 +4,9 @@
 assisted decoding and prompt lookup, with padded prompts. Transformers tells a processor nothing but the tokens so far,
 so where each row is in its grammar is derived from them at each call, as `tokenstile.integrations.following` says.
 
-`GrammarBatchingProcessor` is for the manager of continuous batching. That one shows an ordinary processor the last token
-of each request only, without saying whose it is, which is why an ordinary processor cannot work there and refuses. It
-does show the requests themselves to processors of its own kind, before each forward pass.
+`GrammarBatchingProcessor` is for the manager of continuous batching. That one shows an ordinary processor the last
+token of each request only, without saying whose it is, which is why an ordinary processor cannot work there and
+refuses. It does show the requests themselves to processors of its own kind, before each forward pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile._core import CompiledGrammar, GrammarCompiler, GrammarMatcher
 from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.integrations.following import Follower, Rows, compiled_grammars
+from tokenstile.integrations.following import Follower, Generation, compiled_grammars
 from tokenstile.integrations.masking import MaskBuffer
 from tokenstile.tokenizer_info import TokenizerInfo
 
@@ -67,20 +67,18 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc,unused-ignor
     """So that transformers does not drop it in silence; `__call__` refuses."""
 
     def __init__(self, compiled_grammar: CompiledGrammar | Iterable[CompiledGrammar]) -> None:
-        self._grammars = compiled_grammars(compiled_grammar)
-        self._masks = MaskBuffer(self._grammars[0].tokenizer_info.vocab_size)
-        self._prompts: torch.Tensor | None = None
-        self._rows: Rows | None = None
+        grammars = compiled_grammars(compiled_grammar)
+        self._masks = MaskBuffer(grammars[0].tokenizer_info.vocab_size)
+        self._generation = Generation(grammars)
 
     def reset(self) -> None:
         """Forget the prompts: the next call is the first of another generation."""
-        self._prompts = None
-        self._rows = None
+        self._generation.reset()
 
     @property
     def strayed(self) -> list[bool]:
         """Tell for each row whether its last sequence has a token that its grammar does not allow."""
-        return [follower.strayed for follower in self._rows.followers] if self._rows else []
+        return [follower.strayed for follower in self._generation.followers]
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
         """Give the scores with those of all tokens that cannot follow ``input_ids`` at minus infinity."""
@@ -89,25 +87,11 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc,unused-ignor
                 "a GrammarLogitsProcessor needs whole sequences, which continuous batching does not show: "
                 "attach a GrammarBatchingProcessor to its manager"
             )
-        if self._rows is None or not self._continues(input_ids):
-            self._rows = Rows(self._grammars, input_ids.shape[0])
-            self._prompts = input_ids.clone()
-        assert self._prompts is not None  # noqa: S101 - set together with the rows
-        followers = self._rows.move_to(input_ids[:, self._prompts.shape[1] :].tolist())
+        followers = self._generation.follow(input_ids)
         # Prompt lookup passes the same scores several times, so they are not changed in place.
         scores = scores.clone()
         self._masks.forbid(scores, followers)
         return scores
-
-    def _continues(self, input_ids: torch.Tensor) -> bool:
-        """Tell whether these sequences begin with the prompts that are known."""
-        assert self._prompts is not None  # noqa: S101 - asked only then
-        rows, width = self._prompts.shape
-        return (
-            input_ids.shape[0] == rows
-            and input_ids.shape[1] >= width
-            and bool(torch.equal(input_ids[:, :width].to(self._prompts.device), self._prompts))
-        )
 
 
 def _batching_processor() -> Any:  # noqa: ANN401 - a class of transformers, or one in its place
@@ -199,8 +183,7 @@ class GrammarBatchingProcessor(_batching_processor()):  # type: ignore[misc] # t
 
 def _generated(state: Any) -> list[int]:  # noqa: ANN401 - a request of transformers
     """Give what a request has written: when it was pushed out of the cache, a part of that has become its prompt."""
-    before: list[int] = (
-        state.initial_tokens[state._true_initial_tokens :] if state._true_initial_tokens else []
-    )  # noqa: SLF001 - the only place that says so
+    prompt = state._true_initial_tokens  # noqa: SLF001 - the only place that says so
+    before: list[int] = state.initial_tokens[prompt:] if prompt else []
     written: list[int] = state.generated_tokens
     return before + written
