@@ -25,6 +25,8 @@ __all__ = [
     "_restore_compiled_grammar",
     "_restore_grammar",
     "apply_token_bitmask_inplace_cpu",
+    "batch_accept_tokens",
+    "batch_fill_drafts",
     "check_schema",
     "get_cache_limit_bytes",
     "set_cache_limit_bytes",
@@ -340,6 +342,17 @@ class TokenizerInfo:
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
+def batch_fill_drafts(
+    batch: BatchGrammarMatcher,
+    matchers: Iterable[GrammarMatcher],
+    starts: Sequence[int],
+    drafts: Iterable[Iterable[int]],
+    parents: Iterable[Iterable[int] | None] | None,
+    bitmask: Any,
+) -> list[bytes]: ...
+def batch_accept_tokens(
+    batch: BatchGrammarMatcher, matchers: Iterable[GrammarMatcher], tokens: Iterable[Iterable[int]]
+) -> list[bool]: ...
 def apply_token_bitmask_inplace_cpu(
     logits: Any, bitmask: Any, vocab_size: int | None = None, indices: Sequence[int] | None = None
 ) -> None: ...

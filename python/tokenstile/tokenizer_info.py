@@ -195,6 +195,40 @@ class TokenizerInfo:
             handle = _core.TokenizerInfo(tokens, VocabType.RAW.value, None, stops, False)
         return TokenizerInfo._create_from_handle(handle)
 
+    @classmethod
+    def from_tokenizer(cls, tokenizer: object, vocab_size: int | None = None) -> TokenizerInfo:
+        """Read the vocabulary of whatever describes a tokenizer, by the method above that knows its kind.
+
+        That is a tokenizer object of transformers, tokenizers or tiktoken, the path of a ``tokenizer.json`` or of its
+        folder, the name of an encoding of tiktoken, a list of tokens, or a `TokenizerInfo`.
+        """
+        if isinstance(tokenizer, TokenizerInfo):
+            return tokenizer._resized(vocab_size)
+        if isinstance(tokenizer, str | PathLike):
+            if isinstance(tokenizer, PathLike) or Path(tokenizer).exists():
+                return TokenizerInfo.from_file(tokenizer, vocab_size=vocab_size)
+            return TokenizerInfo.from_tiktoken(tokenizer, vocab_size=vocab_size)
+        if isinstance(tokenizer, list | tuple):
+            return TokenizerInfo(tokenizer, vocab_size=vocab_size)
+        if hasattr(tokenizer, "decode_single_token_bytes"):
+            return TokenizerInfo.from_tiktoken(tokenizer, vocab_size=vocab_size)
+        if hasattr(tokenizer, "to_str"):
+            return TokenizerInfo.from_tokenizers(tokenizer, vocab_size=vocab_size)
+        return TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocab_size)
+
+    def _resized(self, vocab_size: int | None) -> TokenizerInfo:
+        """Return the same tokens for another number of logits."""
+        if vocab_size is None or vocab_size == self.vocab_size:
+            return self
+        tokens = self.decoded_vocab[:vocab_size]
+        stops = [token for token in self.stop_token_ids if token < vocab_size]
+        return TokenizerInfo(
+            tokens,
+            vocab_size=vocab_size,
+            stop_token_ids=stops,
+            add_prefix_space=self.add_prefix_space,
+        )
+
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
         """Make a vocabulary of a list of tokens and what `dump_metadata` gave."""
@@ -329,6 +363,11 @@ class TokenizerInfo:
         """Read the spelling and the prefix space from the text of a ``tokenizer.json``."""
         vocab_type, add_prefix_space = _core.TokenizerInfo.detect_metadata(backend_str)
         return {"vocab_type": VocabType(vocab_type), "add_prefix_space": add_prefix_space}
+
+    @staticmethod
+    def _detect_vocab_type(tokenizer: object) -> VocabType:
+        """Tell how a tokenizer of any kind spells its tokens."""
+        return TokenizerInfo.from_tokenizer(tokenizer).vocab_type
 
     @staticmethod
     def _detect_vocab_type_from_vocab(vocab_dict: Mapping[str, int]) -> VocabType | None:

@@ -7,13 +7,14 @@
 //! 3. `config`: where a parse stands, as one number.
 //! 4. `mask`: which tokens fit there.
 //! 5. `generation` and `carry`: all tables of a grammar, and how they are dropped and filled again.
-//! 6. `history`, [`compiled`], [`matcher`], [`compiler`], [`draft_tree`]: what callers use.
+//! 6. `history`, [`compiled`], [`matcher`], [`compiler`], [`draft_tree`], [`draft_rows`]: what callers use.
 //! 7. [`oracle`]: the slow, readable twin that all of this is tested against.
 
 mod carry;
 pub mod compiled;
 pub mod compiler;
 mod config;
+pub mod draft_rows;
 pub mod draft_tree;
 mod generation;
 mod history;

@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "hands rows of foreign bitmasks to the engine in several threads")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -207,10 +207,18 @@ impl BatchGrammarMatcher {
 impl BatchGrammarMatcher {
     /// Fills all rows in several threads; returns whether every matcher had one.
     fn fill_shared(&self, jobs: &[(&GrammarMatcher, MaskRow)]) -> bool {
-        let Some(pool) = self.pool() else { return jobs.iter().all(|&(matcher, row)| fill(matcher, row)) };
+        self.share(jobs, |&(matcher, row)| fill(matcher, row)).into_iter().all(|is_filled| is_filled)
+    }
+
+    /// Does `work` for each job, in several threads if there are enough jobs for it; the results in order.
+    pub(crate) fn share<J: Sync, R: Send>(&self, jobs: &[J], work: impl Fn(&J) -> R + Sync) -> Vec<R> {
+        let is_worth_it = self.threads > 1 && jobs.len() >= SMALLEST_SHARED_BATCH;
+        let Some(pool) = is_worth_it.then(|| self.pool()).flatten() else {
+            return jobs.iter().map(work).collect();
+        };
         let next = AtomicUsize::new(0);
-        let all_filled = AtomicBool::new(true);
-        let work = || {
+        let portions = Mutex::new(Vec::with_capacity(jobs.len().div_ceil(PORTION)));
+        let take = || {
             loop {
                 let start = next.fetch_add(PORTION, Ordering::Relaxed);
                 let Some(portion) =
@@ -218,19 +226,20 @@ impl BatchGrammarMatcher {
                 else {
                     return;
                 };
-                if !portion.iter().all(|&(matcher, row)| fill(matcher, row)) {
-                    all_filled.store(false, Ordering::Relaxed);
-                }
+                let results: Vec<R> = portion.iter().map(&work).collect();
+                portions.lock().push((start, results));
             }
         };
         let helpers = (self.threads - 1).min(jobs.len() / PORTION);
         pool.in_place_scope(|scope| {
             for _ in 0..helpers {
-                scope.spawn(|_| work());
+                scope.spawn(|_| take());
             }
-            work();
+            take();
         });
-        all_filled.into_inner()
+        let mut portions = portions.into_inner();
+        portions.sort_unstable_by_key(|&(start, _)| start);
+        portions.into_iter().flat_map(|(_, results)| results).collect()
     }
 
     /// The threads beside the calling one, made at the first use in this process.
@@ -261,7 +270,8 @@ fn fill(matcher: &GrammarMatcher, row: MaskRow) -> bool {
     true
 }
 
-fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, GrammarMatcher>>> {
+/// The matchers of a sequence.
+pub(crate) fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, GrammarMatcher>>> {
     let wrong = |object: &Bound<'py, PyAny>| {
         errors::argument(
             object.py(),
@@ -271,7 +281,8 @@ fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, Grammar
     matchers.try_iter()?.map(|item| item?.cast_into().map_err(|error| wrong(&error.into_inner()))).collect()
 }
 
-fn check_length(py: Python<'_>, name: &str, found: usize, expected: usize) -> PyResult<()> {
+/// Fails if there are not as many entries as matchers.
+pub(crate) fn check_length(py: Python<'_>, name: &str, found: usize, expected: usize) -> PyResult<()> {
     if found == expected {
         return Ok(());
     }

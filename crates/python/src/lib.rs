@@ -1,12 +1,13 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
 //! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`] and [`batch`], one file for
-//! each class; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
+//! each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
 mod batch;
 mod buffer;
 mod compiled;
 mod compiler;
+mod draft_rows;
 mod draft_tree;
 mod errors;
 mod grammar;
@@ -32,6 +33,8 @@ mod _core {
     use super::compiled::{CompiledGrammar, restore_compiled_grammar};
     #[pymodule_export]
     use super::compiler::{GrammarCompiler, get_cache_limit_bytes, set_cache_limit_bytes};
+    #[pymodule_export]
+    use super::draft_rows::{batch_accept_tokens, batch_fill_drafts};
     #[pymodule_export]
     use super::grammar::{Grammar, restore_grammar};
     #[pymodule_export]

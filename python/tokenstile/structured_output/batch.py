@@ -1,0 +1,216 @@
+"""The rows of a batch: who has which, and filling them.
+
+Each request has one row, and one more for each of its drafts, side by side, in the order in which the requests are given.
+Rows of grammars of tokenstile are filled by one native call for the whole batch, without the GIL and on several threads.
+Rows that are free of constraints (requests without structure, finished ones, thoughts) are all ones. The few that need
+both drafts and a look at thoughts, and those of other backends, go through the contract one by one; if one of those
+raises, its request fails and its rows are all ones, and the others know nothing of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenstile._core import BatchGrammarMatcher, batch_fill_drafts
+from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.structured_output.backend import TokenstileGrammar
+from tokenstile.structured_output.request import RequestStatus
+from tokenstile.structured_output.speculation import (
+    PADDING,
+    DraftTree,
+    acceptable_prefix,
+    allow_opening,
+    fill_rows_by_contract,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from tokenstile._core import GrammarMatcher
+    from tokenstile.structured_output.request import StructuredOutputRequest
+
+    Drafts = Sequence[int] | DraftTree
+
+__all__ = ["BatchFiller", "GrammarBitmask"]
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarBitmask:
+    """The filled rows of a batch."""
+
+    bitmask: Any
+    """The rows, of the kind of array that the manager was given; valid until the next batch."""
+    request_ids: list[str]
+    """The requests, in the order of their rows."""
+    starts: list[int]
+    """The first row of each request."""
+    counts: list[int]
+    """How many rows each has: one, and one for each draft."""
+    num_acceptable_drafts: list[int]
+    """How many drafts of each chain, from the first on, the model may accept; for trees see ``draft_outcomes``."""
+    draft_outcomes: list[Sequence[int]]
+    """What became of each draft: see `tokenstile.structured_output.speculation.Outcome`."""
+
+    def in_batch_order(self, batch: Iterable[tuple[str, int]]) -> npt.NDArray[np.int32]:
+        """Return new rows in the order of an engine's batch: pairs of a request and its number of rows.
+
+        Requests that are not among these have no structure, and get rows of ones. A request that has fewer rows in the
+        batch than here gets its first ones.
+        """
+        places = dict(zip(self.request_ids, zip(self.starts, self.counts, strict=True), strict=True))
+        chosen: list[int] = []
+        for request_id, wanted in batch:
+            start, count = places.get(request_id, (-1, wanted))
+            if wanted > count:
+                raise InvalidArgumentError(f"{request_id!r} has {count} rows, and the batch wants {wanted}")
+            chosen += [-1] * wanted if start < 0 else range(start, start + wanted)
+        index = np.array(chosen, dtype=np.intp)
+        rows: npt.NDArray[np.int32] = (
+            np.asarray(self.bitmask)[np.maximum(index, 0)]
+            if len(index)
+            else (np.empty((0, np.asarray(self.bitmask).shape[1]), dtype=np.int32))
+        )
+        rows[index < 0] = -1
+        return rows
+
+
+class BatchFiller:
+    """Fills the rows of batches. One batch at a time."""
+
+    def __init__(self, max_threads: int | None = None) -> None:
+        self.batch = BatchGrammarMatcher(max_threads or "auto")
+
+    def fill(
+        self,
+        requests: Sequence[StructuredOutputRequest],
+        drafts: Mapping[str, Drafts] | None,
+        bitmask: Any,  # noqa: ANN401 - any array
+    ) -> GrammarBitmask:
+        """Fill the rows of ``requests``, from row 0 on, and return where they are."""
+        work = _Work(np.asarray(bitmask), drafts or {})
+        for request in requests:
+            work.add(request)
+        work.fill(self.batch)
+        rows = bitmask[: work.row]
+        ids = [request.request_id for request in requests]
+        return GrammarBitmask(rows, ids, work.starts, work.counts, work.acceptable, work.outcomes)
+
+
+class _Work:
+    """One batch that is being filled."""
+
+    def __init__(self, view: npt.NDArray[np.int32], drafts: Mapping[str, Drafts]) -> None:
+        self.view = view
+        self.drafts = drafts
+        self.row = 0
+        self.starts: list[int] = []
+        self.counts: list[int] = []
+        self.acceptable: list[int] = []
+        self.outcomes: list[Sequence[int]] = []
+        # What the native call gets, and which request of the batch each is.
+        self.native_requests: list[int] = []
+        self.matchers: list[GrammarMatcher] = []
+        self.native_starts: list[int] = []
+        self.tokens: list[Sequence[int]] = []
+        self.parents: list[Sequence[int] | None] = []
+        self.openings: list[tuple[StructuredOutputRequest, int]] = []
+
+    def add(self, request: StructuredOutputRequest) -> None:
+        """Give a request its rows."""
+        drafts = self.drafts.get(request.request_id, ())
+        tokens = drafts.tokens if isinstance(drafts, DraftTree) else drafts
+        start, count = self.row, len(tokens) + 1
+        if start + count > len(self.view):
+            raise InvalidArgumentError(
+                f"the batch has more rows than the {len(self.view)} of the bitmask: "
+                "raise max_num_seqs or num_speculative_tokens"
+            )
+        self.starts.append(start)
+        self.counts.append(count)
+        self.acceptable.append(0)
+        self.outcomes.append(())
+        self.row += count
+        if request.matcher is not None and request.gate is None and request.error is None:
+            self._add_native(request, start, drafts)
+        else:
+            self._add_slowly(request, start, drafts)
+
+    def _add_native(self, request: StructuredOutputRequest, start: int, drafts: Drafts) -> None:
+        assert request.matcher is not None  # noqa: S101 - for the type checker
+        self.native_requests.append(len(self.starts) - 1)
+        self.matchers.append(request.matcher)
+        self.native_starts.append(start)
+        is_tree = isinstance(drafts, DraftTree)
+        self.tokens.append(drafts.tokens if isinstance(drafts, DraftTree) else drafts)
+        self.parents.append(drafts.parents if is_tree else None)  # type: ignore[union-attr]
+
+    def _add_slowly(self, request: StructuredOutputRequest, start: int, drafts: Drafts) -> None:
+        """Take the ways that are rare: no structure, finished, thoughts, other backends."""
+        tokens = drafts.tokens if isinstance(drafts, DraftTree) else drafts
+        rows = self.view[start : start + len(tokens) + 1]
+        status = request.poll()
+        if status is RequestStatus.COMPILING:
+            raise InvalidArgumentError(
+                f"the grammar of {request.request_id!r} is not ready: the request cannot be scheduled"
+            )
+        if request.grammar is None or status is not RequestStatus.READY:
+            rows.fill(-1)
+            if status is RequestStatus.READY:
+                self._note(len(self.starts) - 1, [3 if token == PADDING else 1 for token in tokens])
+            else:
+                self._note(len(self.starts) - 1, [3] * len(tokens))
+        elif request.matcher is not None and not request.needs_gate:
+            self._add_native(request, start, drafts)
+        elif request.matcher is not None and not tokens:
+            self._add_without_drafts(request, start, rows)
+        else:
+            self._add_by_contract(request, drafts, rows)
+
+    def _add_without_drafts(
+        self, request: StructuredOutputRequest, start: int, rows: npt.NDArray[np.int32]
+    ) -> None:
+        if request.is_thinking:
+            rows.fill(-1)
+            return
+        self._add_native(request, start, ())
+        self.openings.append((request, start))
+
+    def _add_by_contract(
+        self, request: StructuredOutputRequest, drafts: Drafts, rows: npt.NDArray[np.int32]
+    ) -> None:
+        tree = drafts if isinstance(drafts, DraftTree) else DraftTree(drafts, range(-1, len(drafts) - 1))
+        grammar = request.grammar
+        assert grammar is not None  # noqa: S101 - for the type checker
+        if request.matcher is not None:
+            # A fork, so that nobody sees it move.
+            grammar = TokenstileGrammar(request.matcher.fork())
+        try:
+            outcomes = fill_rows_by_contract(
+                grammar, tree, rows, gate=request.gate, position=request.position
+            )
+        except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
+            request.fail(error)
+            rows.fill(-1)
+            outcomes = [3] * len(tree.tokens)
+        self._note(len(self.starts) - 1, outcomes)
+
+    def _note(self, request: int, outcomes: Sequence[int]) -> None:
+        self.outcomes[request] = outcomes
+        self.acceptable[request] = acceptable_prefix(outcomes)
+
+    def fill(self, batch: BatchGrammarMatcher) -> None:
+        """Fill the rows of all grammars of tokenstile."""
+        if not self.matchers:
+            return
+        parents = self.parents if any(parents is not None for parents in self.parents) else None
+        results = batch_fill_drafts(batch, self.matchers, self.native_starts, self.tokens, parents, self.view)
+        if self.drafts:
+            for request, outcomes in zip(self.native_requests, results, strict=True):
+                self._note(request, outcomes)
+        for request_with_thoughts, row in self.openings:
+            allow_opening(request_with_thoughts.gate, request_with_thoughts.position, self.view[row])

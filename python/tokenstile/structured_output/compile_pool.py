@@ -1,0 +1,182 @@
+"""Compilations on a bounded pool of threads.
+
+Each request waits on a future of its own. Requests with the same key for the same backend share one compilation, so that
+a thousand requests with a new schema take one thread and not all of them. The rules:
+
+1. A waiter is bound by its own patience only. One that is cancelled or out of time leaves; the compilation goes on for
+   the others, and is stopped when nobody is left.
+2. An error reaches exactly the requests that wait for that compilation.
+3. The number of compilations that are waiting or running is bounded. Beyond it a request fails at once, with words.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tokenstile._core import CancelToken
+from tokenstile.exceptions import LimitExceededError, TokenstileError
+from tokenstile.structured_output.contract import StructuredOutputGrammar
+from tokenstile.structured_output.deadlines import Deadlines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+__all__ = ["CompilePool", "Waiter"]
+
+GrammarFuture = Future[StructuredOutputGrammar]
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Waiter:
+    """A request that waits for its grammar."""
+
+    future: GrammarFuture
+    begin: Callable[[StructuredOutputGrammar], StructuredOutputGrammar]
+    """Makes the request's own grammar of the one that was compiled."""
+    timed_out: bool = False
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class _Compilation:
+    key: Hashable
+    work: Callable[[CancelToken], StructuredOutputGrammar]
+    cancel: CancelToken = field(default_factory=CancelToken)
+    waiters: dict[Waiter, None] = field(default_factory=dict)
+
+
+class CompilePool:
+    """Compiles grammars on a bounded number of threads. May be used from many threads."""
+
+    def __init__(self, max_workers: int | None = None, max_pending: int = 4096) -> None:
+        workers = max_workers or max(1, ((os.cpu_count() or 1) + 1) // 2)
+        self._executor = ThreadPoolExecutor(workers, thread_name_prefix="tokenstile-compile")
+        self._max_pending = max_pending
+        self._lock = threading.Lock()
+        self._compilations: dict[Hashable, _Compilation] = {}
+        self._pending = 0
+        self._deadlines = Deadlines()
+        self._closed = False
+
+    def submit(
+        self,
+        key: Hashable,
+        work: Callable[[CancelToken], StructuredOutputGrammar],
+        waiter: Waiter,
+        timeout: float | None = None,
+    ) -> bool:
+        """Let ``waiter`` have its grammar in time. Returns whether it joined a compilation that was under way."""
+        with self._lock:
+            compilation = self._compilations.get(key)
+            joined = compilation is not None
+            if self._closed:
+                refusal: Exception | None = TokenstileError("the manager was shut down")
+            elif not joined and self._pending >= self._max_pending:
+                message = f"{self._pending} grammars are waiting to be compiled, and no more are taken"
+                refusal = LimitExceededError(message, help="try again later, or raise max_pending")
+            else:
+                refusal = None
+                if compilation is None:
+                    compilation = self._compilations[key] = _Compilation(key, work)
+                    self._pending += 1
+                compilation.waiters[waiter] = None
+        if refusal is not None or compilation is None:
+            waiter.future.set_exception(refusal or TokenstileError("nothing to wait for"))
+            return False
+        if not joined:
+            self._executor.submit(self._run, compilation)
+        self._watch(compilation, waiter, timeout)
+        return joined
+
+    def _watch(self, compilation: _Compilation, waiter: Waiter, timeout: float | None) -> None:
+        """See to it that a waiter can leave: by cancelling its future, or when its time is over."""
+
+        def on_done(future: GrammarFuture) -> None:
+            if future.cancelled():
+                self._leave(compilation, waiter)
+
+        waiter.future.add_done_callback(on_done)
+        if timeout is not None:
+            # Weak: a request that is long done must not be kept until its deadline.
+            expire = partial(self._expire, weakref.ref(compilation), weakref.ref(waiter), timeout)
+            self._deadlines.add(max(timeout, 0.0), expire)
+
+    def _expire(
+        self,
+        compilation: weakref.ref[_Compilation],
+        waiter: weakref.ref[Waiter],
+        timeout: float,
+    ) -> None:
+        """End the patience of a waiter that still waits."""
+        work, late = compilation(), waiter()
+        if work is None or late is None or not self._leave(work, late):
+            return
+        if late.future.set_running_or_notify_cancel():
+            late.timed_out = True
+            message = f"the grammar was not compiled within {timeout:g} seconds"
+            late.future.set_exception(LimitExceededError(message, help="raise the request's timeout"))
+
+    def _leave(self, compilation: _Compilation, waiter: Waiter) -> bool:
+        """Let a waiter go; returns whether it was still waiting. The last one stops the compilation."""
+        with self._lock:
+            was_waiting = waiter in compilation.waiters
+            compilation.waiters.pop(waiter, None)
+            if was_waiting and not compilation.waiters:
+                compilation.cancel.cancel()
+                if self._compilations.get(compilation.key) is compilation:
+                    del self._compilations[compilation.key]
+        return was_waiting
+
+    def _run(self, compilation: _Compilation) -> None:
+        grammar, error = None, None
+        try:
+            if not compilation.cancel.cancelled:
+                grammar = compilation.work(compilation.cancel)
+        except BaseException as caught:  # noqa: BLE001 - it belongs to those who wait
+            error = caught
+        with self._lock:
+            self._pending -= 1
+            if self._compilations.get(compilation.key) is compilation:
+                del self._compilations[compilation.key]
+            waiters, compilation.waiters = list(compilation.waiters), {}
+        for waiter in waiters:
+            _settle(waiter, grammar, error)
+
+    def pending(self) -> int:
+        """Return how many compilations are waiting or running."""
+        with self._lock:
+            return self._pending
+
+    def shutdown(self) -> None:
+        """Stop all compilations; those who wait for one get an error. Returns when the threads have ended."""
+        with self._lock:
+            self._closed = True
+            left = list(self._compilations.values())
+            self._compilations.clear()
+        self._deadlines.close()
+        for compilation in left:
+            compilation.cancel.cancel()
+            with self._lock:
+                waiters, compilation.waiters = list(compilation.waiters), {}
+            for waiter in waiters:
+                _settle(waiter, None, TokenstileError("the manager was shut down"))
+        self._executor.shutdown(wait=True)
+
+
+def _settle(waiter: Waiter, grammar: StructuredOutputGrammar | None, error: BaseException | None) -> None:
+    """Give a waiter what it waits for."""
+    if not waiter.future.set_running_or_notify_cancel():
+        return
+    try:
+        if error is not None or grammar is None:
+            raise error or TokenstileError("the compilation was stopped")  # noqa: TRY301 - one way out
+        own = waiter.begin(grammar)
+    except BaseException as caught:  # noqa: BLE001 - it belongs to the request
+        waiter.future.set_exception(caught)
+    else:
+        waiter.future.set_result(own)

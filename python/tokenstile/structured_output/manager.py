@@ -1,0 +1,478 @@
+"""`StructuredOutputManager`: everything between a request's parameters and the rows that mask its logits.
+
+```text
+ params ──grammar_init──▶ request ──compile pool──▶ grammar        (the request cannot be scheduled before)
+                                                      │
+     ┌──────────────── at each step ─────────────────┐│
+     │ grammar_bitmask(requests, drafts)  ──▶ rows    │◀   one native call, without the GIL,
+     │      … the forward pass runs meanwhile …       │    overlapped with the forward pass
+     │ apply rows to logits, sample                   │
+     │ accept_batch(tokens)               ──▶ fits?   │
+     └────────────────────────────────────────────────┘
+                              release(request)
+```
+
+It belongs to no engine: it knows request ids, token ids and arrays. The rules:
+
+1. A request's trouble is its own. Grammars that cannot be compiled, time limits, cancellations and backends that raise
+   reach that request's future or ``error``, and no other.
+2. A request that the manager does not know is an error and not an unconstrained one. Requests without structure are
+   begun with ``params=None``.
+3. Requests may be begun, cancelled, advanced and released from many threads. Batches that use the manager's own bitmask
+   are filled one after the other, and their rows are valid until the next one.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenstile._core import batch_accept_tokens
+from tokenstile.bitmask import get_bitmask_shape
+from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.structured_output.backends import BackendSet
+from tokenstile.structured_output.batch import BatchFiller, GrammarBitmask
+from tokenstile.structured_output.compile_pool import CompilePool, Waiter
+from tokenstile.structured_output.jump_forward import find_forced_tokens
+from tokenstile.structured_output.metrics import Metrics
+from tokenstile.structured_output.reasoning import ReasoningGate, ReasoningMarkers
+from tokenstile.structured_output.request import RequestStatus, StructuredOutputRequest
+from tokenstile.structured_output.tokenizers import KnownTokenizer, TokenizerCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+    from typing import Self, TextIO
+
+    from tokenstile.structured_output.backends import KnownBackend
+    from tokenstile.structured_output.batch import Drafts
+    from tokenstile.structured_output.compile_pool import GrammarFuture
+    from tokenstile.structured_output.contract import StructuredOutputGrammar
+    from tokenstile.structured_output.metrics import Profile
+    from tokenstile.structured_output.params import StructuredOutputsParams
+
+__all__ = ["StructuredOutputManager"]
+
+logger = logging.getLogger("tokenstile.structured_output")
+
+_NO_BACKEND = "none"
+
+
+class StructuredOutputManager:
+    """Holds the structured requests of an engine.
+
+    ``tokenizer`` is anything that `tokenstile.TokenizerInfo.from_tokenizer` reads, and ``vocab_size`` the number of the
+    model's logits; requests may bring a tokenizer of their own. A batch has at most ``max_num_seqs`` requests, each with
+    at most ``num_speculative_tokens`` drafts. ``reasoning`` are the markers of a reasoning model. ``compile_timeout`` is
+    the patience of a request that does not say otherwise, in seconds. ``allocate`` makes bitmasks, given rows and the
+    size of the vocabulary: pinned memory, say; numpy arrays are made without it.
+    """
+
+    def __init__(
+        self,
+        tokenizer: object = None,
+        *,
+        vocab_size: int | None = None,
+        backend: str = "tokenstile",
+        max_num_seqs: int = 256,
+        num_speculative_tokens: int = 0,
+        reasoning: ReasoningMarkers | None = None,
+        compile_workers: int | None = None,
+        max_pending: int = 4096,
+        compile_timeout: float | None = 30.0,
+        fill_threads: int | None = None,
+        cache_limit_bytes: int = 512 << 20,
+        allocate: Callable[[int, int], Any] | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        if max_num_seqs < 1 or num_speculative_tokens < 0:
+            raise InvalidArgumentError(
+                "max_num_seqs must be positive, and num_speculative_tokens not negative"
+            )
+        self.metrics = metrics or Metrics()
+        self.max_rows = max_num_seqs * (1 + num_speculative_tokens)
+        self._tokenizers = TokenizerCache()
+        self._default_tokenizer = None if tokenizer is None else self._tokenizers.find(tokenizer, vocab_size)
+        self._default_backend = backend
+        self._reasoning = reasoning
+        self._compile_timeout = compile_timeout
+        self._backends = BackendSet(num_speculative_tokens, cache_limit_bytes)
+        self._pool = CompilePool(compile_workers, max_pending)
+        self._filler = BatchFiller(fill_threads)
+        self._overlap: ThreadPoolExecutor | None = None
+        self._allocate = allocate or _allocate_numpy
+        self._bitmasks: dict[int, Any] = {}
+        self._gates: dict[tuple[object, ReasoningMarkers], ReasoningGate] = {}
+        self._requests: dict[str, StructuredOutputRequest] = {}
+        self._lock = threading.RLock()
+        self._fill_lock = threading.Lock()
+
+    # Requests.
+
+    def grammar_init(
+        self,
+        request_id: str,
+        params: StructuredOutputsParams | None,
+        *,
+        tokenizer: object = None,
+        vocab_size: int | None = None,
+        backend: str | None = None,
+        stop_token_ids: Collection[int] | None = None,
+        prompt_token_ids: Sequence[int] = (),
+        reasoning: ReasoningMarkers | bool = True,
+        timeout: float | None = None,
+        on_ready: Callable[[StructuredOutputRequest], object] | None = None,
+    ) -> StructuredOutputRequest:
+        """Begin a request, and have its grammar compiled meanwhile.
+
+        ``params`` is ``None`` for a request without structure. ``stop_token_ids`` replace the tokenizer's.
+        ``reasoning`` is ``True`` for the manager's markers, ``False`` to constrain thoughts too, or markers of its own;
+        the prompt then says whether the request begins with a thought. ``timeout`` is how many seconds the request
+        waits for its grammar. What is wrong with the grammar comes out of the request, not of this call.
+        """
+        known = self._tokenizer(tokenizer, vocab_size)
+        name = backend or self._default_backend
+        chosen = None if params is None else self._backends.find(name, known, params)
+        gate = self._gate(reasoning, known) if chosen is not None else None
+        future: GrammarFuture | None = None if chosen is None else Future()
+        request = StructuredOutputRequest(
+            request_id,
+            params,
+            known,
+            _NO_BACKEND if chosen is None else name,
+            future,
+            gate=gate,
+            position=None if gate is None else gate.begin(prompt_token_ids),
+        )
+        with self._lock:
+            if request_id in self._requests:
+                raise InvalidArgumentError(f"there is a request {request_id!r} already: release it first")
+            self._requests[request_id] = request
+        self.metrics.count("requests_total", request.backend)
+        if on_ready is not None:
+            request.add_done_callback(on_ready)
+        if chosen is not None and future is not None:
+            self._compile(request, chosen, future, stop_token_ids, timeout)
+        return request
+
+    def _compile(
+        self,
+        request: StructuredOutputRequest,
+        chosen: KnownBackend,
+        future: GrammarFuture,
+        stop_token_ids: Collection[int] | None,
+        timeout: float | None,
+    ) -> None:
+        key = request.key
+        assert key is not None  # noqa: S101 - for the type checker
+        stops = None if stop_token_ids is None else frozenset(stop_token_ids)
+        unique = None if chosen.shares_grammars else request.request_id
+        waiter = Waiter(future, partial(_begin, chosen, stops))
+        future.add_done_callback(partial(self._on_settled, request, waiter))
+        logger.debug(
+            "compile %s for %s", key.grammar_type.value, request.request_id, extra={"backend": chosen.name}
+        )
+        joined = self._pool.submit(
+            (chosen.key, key, unique),
+            partial(self._do_compile, chosen, key, stops),
+            waiter,
+            self._compile_timeout if timeout is None else timeout,
+        )
+        if joined:
+            self.metrics.count("compile_shared_total", chosen.name)
+
+    def _do_compile(
+        self,
+        chosen: KnownBackend,
+        key: Any,
+        stops: Collection[int] | None,
+        cancel: Any,  # noqa: ANN401
+    ) -> StructuredOutputGrammar:
+        """Compile, in a thread of the pool."""
+        started = time.perf_counter()
+        try:
+            grammar = chosen.compile(key, stops, cancel)
+        except Exception:
+            self.metrics.count("compile_errors_total", chosen.name)
+            raise
+        seconds = time.perf_counter() - started
+        self.metrics.count("compile_total", chosen.name)
+        self.metrics.observe("compile_seconds", chosen.name, seconds)
+        logger.debug("compiled %s in %.3f ms", key.grammar_type.value, seconds * 1e3)
+        return grammar
+
+    def _on_settled(self, request: StructuredOutputRequest, waiter: Waiter, future: GrammarFuture) -> None:
+        """Count how the wait of a request ended."""
+        backend = request.backend
+        if future.cancelled():
+            self.metrics.count("compile_cancelled_total", backend)
+            logger.debug("cancelled %s", request.request_id)
+        elif future.exception() is not None:
+            if waiter.timed_out:
+                self.metrics.count("compile_timeouts_total", backend)
+            logger.debug("no grammar for %s: %s", request.request_id, future.exception())
+        else:
+            self.metrics.observe("compile_wait_seconds", backend, time.perf_counter() - request.begun_at)
+
+    def get(self, request_id: str) -> StructuredOutputRequest:
+        """Return a request."""
+        with self._lock:
+            request = self._requests.get(request_id)
+        if request is None:
+            raise InvalidArgumentError(f"there is no request {request_id!r}")
+        return request
+
+    def is_schedulable(self, request_id: str) -> bool:
+        """Tell whether a request can be put into a batch."""
+        return self.get(request_id).is_schedulable
+
+    def cancel(self, request_id: str) -> None:
+        """Give a request up. It stays known until it is released; its rows allow everything."""
+        self.get(request_id).cancel()
+
+    def release(self, request_id: str) -> None:
+        """Forget a request, cancelling what is under way for it. One that is not known is fine."""
+        with self._lock:
+            request = self._requests.pop(request_id, None)
+        if request is not None:
+            request.cancel()
+
+    def _tokenizer(self, tokenizer: object, vocab_size: int | None) -> KnownTokenizer:
+        if tokenizer is not None:
+            return self._tokenizers.find(tokenizer, vocab_size)
+        if self._default_tokenizer is None:
+            raise InvalidArgumentError("neither the request nor the manager has a tokenizer")
+        return self._default_tokenizer
+
+    def _gate(self, reasoning: ReasoningMarkers | bool, known: KnownTokenizer) -> ReasoningGate | None:
+        markers = self._reasoning if reasoning is True else reasoning
+        if not markers:
+            return None
+        key = known.fingerprint, markers
+        with self._lock:
+            gate = self._gates.get(key)
+            if gate is None:
+                gate = self._gates[key] = ReasoningGate(markers, known.info)
+        return gate
+
+    # Steps.
+
+    def grammar_bitmask(
+        self,
+        request_ids: Iterable[str],
+        drafts: Mapping[str, Drafts] | None = None,
+        *,
+        out: Any = None,  # noqa: ANN401 - any array
+    ) -> GrammarBitmask:
+        """Fill the rows of a batch, in the order of ``request_ids``.
+
+        ``drafts`` has the draft tokens of the requests that have some: a list for a chain, with -1 for "none from here
+        on", or a `DraftTree`. All requests must have vocabularies of one size. ``out`` is a bitmask of the caller's to
+        fill instead of the manager's own; the calls of several threads then do not wait for each other.
+        """
+        requests = [self.get(request_id) for request_id in request_ids]
+        started = time.perf_counter()
+        if out is not None:
+            result = self._filler.fill(requests, drafts, out)
+        else:
+            with self._fill_lock:
+                result = self._filler.fill(requests, drafts, self._bitmask(requests))
+        self._count_fill(requests, result, time.perf_counter() - started)
+        return result
+
+    def _bitmask(self, requests: Sequence[StructuredOutputRequest]) -> Any:  # noqa: ANN401 - any array
+        """Return the manager's own bitmask for the vocabulary of a batch."""
+        sizes = {request.tokenizer.info.vocab_size for request in requests}
+        if len(sizes) > 1:
+            raise InvalidArgumentError(f"a batch has vocabularies of different sizes: {sorted(sizes)}")
+        if not sizes:
+            return np.empty((0, 0), dtype=np.int32)
+        size = sizes.pop()
+        if size not in self._bitmasks:
+            self._bitmasks[size] = self._allocate(self.max_rows, size)
+        return self._bitmasks[size]
+
+    def _count_fill(
+        self, requests: Sequence[StructuredOutputRequest], result: GrammarBitmask, seconds: float
+    ) -> None:
+        backend = requests[0].backend if requests else _NO_BACKEND
+        self.metrics.observe("fill_seconds", backend, seconds)
+        rows = sum(result.counts)
+        self.metrics.count("fill_rows_total", backend, rows)
+        if rows > len(requests):
+            self.metrics.count("draft_tokens_total", backend, rows - len(requests))
+            self.metrics.count("draft_tokens_acceptable_total", backend, sum(result.num_acceptable_drafts))
+
+    def grammar_bitmask_async(
+        self,
+        request_ids: Iterable[str],
+        drafts: Mapping[str, Drafts] | None = None,
+        *,
+        out: Any = None,  # noqa: ANN401 - any array
+    ) -> Future[GrammarBitmask]:
+        """Fill the rows of a batch on a thread of the manager's, while the forward pass runs."""
+        with self._lock:
+            if self._overlap is None:
+                self._overlap = ThreadPoolExecutor(1, thread_name_prefix="tokenstile-fill")
+            return self._overlap.submit(self.grammar_bitmask, list(request_ids), drafts, out=out)
+
+    def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:
+        """Take the tokens that a request has written, all of them or none; returns whether they fit.
+
+        No tokens always fit. Tokens after the end of the text are ignored. Tokens of thoughts always fit.
+        """
+        return self.accept_batch({request_id: tokens})[request_id]
+
+    def accept_batch(self, tokens: Mapping[str, Sequence[int]]) -> dict[str, bool]:
+        """Take the tokens of many requests; returns which of them fit. Those of the others are not taken."""
+        started = time.perf_counter()
+        requests = {request_id: self.get(request_id) for request_id in tokens}
+        native = [name for name, request in requests.items() if _is_native(request, tokens[name])]
+        matchers = [requests[name].matcher for name in native]
+        fits = batch_accept_tokens(self._filler.batch, matchers, [tokens[name] for name in native])
+        results = dict(zip(native, fits, strict=True))
+        for name in native:
+            if results[name] and requests[name].gate is not None:
+                requests[name].note_step()
+        for name, request in requests.items():
+            if name not in results:
+                results[name] = self._accept_by_contract(request, tokens[name])
+        self._count_accept(requests, tokens, results, time.perf_counter() - started)
+        return {name: results[name] for name in requests}
+
+    @staticmethod
+    def _accept_by_contract(request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
+        if request.poll() in {RequestStatus.CANCELLED, RequestStatus.FAILED}:
+            return False
+        try:
+            return request.accept(tokens)
+        except Exception as error:
+            if request.poll() is RequestStatus.COMPILING:
+                raise
+            request.fail(error)
+            return False
+
+    def _count_accept(
+        self,
+        requests: Mapping[str, StructuredOutputRequest],
+        tokens: Mapping[str, Sequence[int]],
+        results: Mapping[str, bool],
+        seconds: float,
+    ) -> None:
+        backend = next((request.backend for request in requests.values()), _NO_BACKEND)
+        self.metrics.observe("accept_seconds", backend, seconds)
+        accepted = 0
+        for name, fits in results.items():
+            if fits:
+                requests[name].num_accepted_tokens += len(tokens[name])
+                accepted += len(tokens[name])
+            else:
+                self.metrics.count("rejected_total", backend)
+                logger.debug("tokens of %s do not fit: %s", name, list(tokens[name]))
+        self.metrics.count("accepted_tokens_total", backend, accepted)
+
+    def validate_tokens(self, request_id: str, tokens: Sequence[int]) -> list[int]:
+        """Return the longest prefix of drafts that a request would accept; nothing moves."""
+        return self.get(request_id).validate(tokens)
+
+    def rollback(self, request_id: str, num_tokens: int) -> None:
+        """Take back the last tokens of a request."""
+        self.get(request_id).rollback(num_tokens)
+
+    def jump_forward_tokens(self, request_id: str) -> list[int]:
+        """Return tokens that can be appended to a request without asking the model. Nothing moves: accept them."""
+        request = self.get(request_id)
+        if request.poll() is not RequestStatus.READY or request.matcher is None or request.is_thinking:
+            return []
+        if request.gate is not None and request.position is not None:
+            if request.gate.open_token(request.position) is not None:
+                return []  # a thought may begin here as well
+        tokens = find_forced_tokens(request.matcher, request.tokenizer.info, request.tokenizer.encode)
+        self.metrics.count("jump_forward_tokens_total", request.backend, len(tokens))
+        return tokens
+
+    # Numbers.
+
+    def refresh_metrics(self) -> Metrics:
+        """Bring the gauges up to date, and return all metrics."""
+        with self._lock:
+            requests = list(self._requests.values())
+        backends = {request.backend for request in requests} | {self._default_backend}
+        for backend in backends:
+            own = [request for request in requests if request.backend == backend]
+            compiling = sum(request.poll() is RequestStatus.COMPILING for request in own)
+            self.metrics.set("active_requests", backend, len(own))
+            self.metrics.set("compiling_requests", backend, compiling)
+        for backend, stats in self._backends.get_stats().items():
+            self.metrics.set("cache_bytes", backend, stats.get("cache_bytes", 0))
+            hits = stats.get("requests", 0) - stats.get("compilations", 0) - stats.get("failures", 0)
+            self.metrics.set("compile_cache_hits_total", backend, max(hits, 0))
+        return self.metrics
+
+    def get_stats(self) -> dict[str, dict[str, object]]:
+        """Return all metrics as plain data: by metric, then by backend."""
+        return self.refresh_metrics().snapshot()
+
+    def prometheus_text(self) -> str:
+        """Return all metrics in Prometheus' text format."""
+        return self.refresh_metrics().prometheus_text()
+
+    def profile(self, file: TextIO | None = None) -> AbstractContextManager[Profile]:
+        """Print a table of what happened inside a ``with`` block."""
+        return self.metrics.profile(file)
+
+    # The end.
+
+    def shutdown(self) -> None:
+        """Cancel what is under way and let go of everything. The manager cannot be used afterwards."""
+        with self._lock:
+            requests, self._requests = list(self._requests.values()), {}
+            overlap = self._overlap
+        for request in requests:
+            request.cancel()
+        self._pool.shutdown()
+        if overlap is not None:
+            overlap.shutdown(wait=True)
+        self._backends.destroy()
+        self._bitmasks.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.shutdown()
+
+
+def _begin(
+    chosen: KnownBackend, stops: Collection[int] | None, compiled: StructuredOutputGrammar
+) -> StructuredOutputGrammar:
+    """Make a request's own grammar of a compiled one."""
+    return compiled.fresh(stops) if chosen.shares_grammars else compiled
+
+
+def _is_native(request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
+    """Tell whether the native code can take a request's tokens by itself."""
+    if request.matcher is None:
+        request.poll()
+    matcher = request.matcher
+    if matcher is None:
+        return False
+    if request.gate is None:
+        return True
+    return len(tokens) == 1 and not request.needs_gate and not matcher.is_terminated()
+
+
+def _allocate_numpy(rows: int, vocab_size: int) -> Any:  # noqa: ANN401 - any array
+    return np.full(get_bitmask_shape(rows, vocab_size), -1, dtype=np.int32)

@@ -1,0 +1,121 @@
+"""What a client asks for: `StructuredOutputsParams`.
+
+The fields are vLLM's, and ``lark``. Exactly one of the kinds is given; anything else is refused here, before a thread
+is spent on it, with words that a client can act on. Whether the grammar itself is right is found out by compiling it.
+"""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.structured_output.key import GrammarType, StructuredOutputKey
+
+__all__ = ["StructuredOutputsParams"]
+
+_KINDS: Final = ("json", "regex", "choice", "grammar", "json_object", "structural_tag", "lark")
+_TEXTS_THAT_MUST_SAY_SOMETHING: Final = ("json", "grammar", "structural_tag", "lark")
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredOutputsParams:
+    """The structure that an output must have; exactly one of the first seven is given.
+
+    >>> StructuredOutputsParams(regex="[0-9]+").key
+    StructuredOutputKey(grammar_type=<GrammarType.REGEX: 'regex'>, grammar_spec='[0-9]+')
+    """
+
+    json: str | Mapping[str, Any] | bool | None = None
+    """A JSON Schema, as a text or as an object."""
+    regex: str | None = None
+    """A regular expression; the empty one is legal, and allows the empty text only."""
+    choice: list[str] | tuple[str, ...] | None = None
+    """Texts, one of which is to be written."""
+    grammar: str | None = None
+    """An EBNF text, or a Lark text if no line of it has ``::=``."""
+    json_object: bool | None = None
+    """Any JSON object."""
+    structural_tag: str | Mapping[str, Any] | None = None
+    """A structural tag, as a text or as an object."""
+    lark: str | None = None
+    """A Lark text."""
+    disable_any_whitespace: bool = False
+    """Whether JSON is to be written without white space between its parts."""
+    disable_additional_properties: bool = False
+    """Whether objects have no properties but those that the schema names."""
+    whitespace_pattern: str | None = None
+    """Not supported: white space is bounded by ``disable_any_whitespace``, or written into a grammar."""
+
+    def __post_init__(self) -> None:
+        given = [kind for kind in _KINDS if getattr(self, kind) is not None]
+        if len(given) != 1:
+            names = ", ".join(_KINDS)
+            found = "none was given" if not given else f"{' and '.join(given)} were given"
+            raise InvalidArgumentError(f"exactly one of {names} must be given; {found}")
+        if self.whitespace_pattern is not None:
+            raise InvalidArgumentError(
+                "whitespace_pattern is not supported: use disable_any_whitespace, or write a grammar"
+            )
+        self._check_kind(given[0])
+
+    def _check_kind(self, kind: str) -> None:
+        """Check the value of the one kind that was given."""
+        value = getattr(self, kind)
+        allowed: dict[str, tuple[type, ...]] = {
+            "json": (str, Mapping, bool),
+            "choice": (list, tuple),
+            "json_object": (bool,),
+            "structural_tag": (str, Mapping),
+        }
+        types = allowed.get(kind, (str,))
+        if not isinstance(value, types):
+            names = " or ".join(one.__name__ for one in types)
+            raise InvalidArgumentError(f"{kind} must be {names}, not {type(value).__name__}")
+        if kind in _TEXTS_THAT_MUST_SAY_SOMETHING and isinstance(value, str) and not value.strip():
+            raise InvalidArgumentError(f"{kind} must not be blank")
+        if kind == "json_object" and value is False:
+            raise InvalidArgumentError("json_object must be true, or not be given")
+        if kind == "choice":
+            self._check_choices(value)
+
+    @staticmethod
+    def _check_choices(choices: list[str] | tuple[str, ...]) -> None:
+        if not choices:
+            raise InvalidArgumentError("choice must have at least one text")
+        for at, text in enumerate(choices):
+            if not isinstance(text, str):
+                raise InvalidArgumentError(f"choice[{at}] must be str, not {type(text).__name__}")
+
+    @property
+    def key(self) -> StructuredOutputKey:
+        """What is to be compiled."""
+        for kind in _KINDS:
+            value = getattr(self, kind)
+            if value is not None:
+                return StructuredOutputKey(GrammarType(kind), _text(kind, value))
+        raise InvalidArgumentError("nothing was given")  # the constructor saw to it
+
+    @classmethod
+    def from_key(cls, key: StructuredOutputKey | tuple[GrammarType, str]) -> StructuredOutputsParams:
+        """Make the params that have a key."""
+        grammar_type, spec = key
+        if grammar_type is GrammarType.JSON_OBJECT:
+            return cls(json_object=True)
+        if grammar_type is GrammarType.CHOICE:
+            return cls(choice=json_module.loads(spec))
+        return cls(**{grammar_type.value: spec})
+
+
+def _text(kind: str, value: Any) -> str:  # noqa: ANN401 - any of the kinds
+    """Return the text of a value. Keys of objects keep their order, since it is that of the output."""
+    if kind == "json_object":
+        return ""
+    if isinstance(value, str):
+        return value
+    try:
+        return json_module.dumps(dict(value) if isinstance(value, Mapping) else value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidArgumentError(f"{kind} is not JSON: {error}") from None

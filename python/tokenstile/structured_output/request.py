@@ -1,0 +1,268 @@
+"""One request: what it asks for, its grammar once that is ready, and where it stands.
+
+The grammar comes through a `concurrent.futures.Future`, so there are three ways to wait for it: ``request.result()``
+blocks, ``await request`` does not, and ``request.add_done_callback`` calls back. An engine does none of these: it looks
+at ``request.is_schedulable`` when it makes up a batch.
+
+A request is used by one thread at a time once it is ready, as its sequence is; many requests by many threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tokenstile.exceptions import TokenstileError
+from tokenstile.structured_output.backend import TokenstileGrammar
+from tokenstile.structured_output.feeding import feed_grammar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Sequence
+
+    from tokenstile._core import GrammarMatcher
+    from tokenstile.structured_output.compile_pool import GrammarFuture
+    from tokenstile.structured_output.contract import StructuredOutputGrammar
+    from tokenstile.structured_output.key import StructuredOutputKey
+    from tokenstile.structured_output.params import StructuredOutputsParams
+    from tokenstile.structured_output.reasoning import GatePosition, ReasoningGate
+    from tokenstile.structured_output.tokenizers import KnownTokenizer
+
+__all__ = ["RequestStatus", "StructuredOutputRequest"]
+
+
+class RequestStatus(Enum):
+    """Where a request stands."""
+
+    COMPILING = "compiling"
+    """Its grammar is not ready; it cannot be scheduled."""
+    READY = "ready"
+    """It can be scheduled."""
+    FINISHED = "finished"
+    """Its text has ended; its rows allow everything."""
+    FAILED = "failed"
+    """Its grammar could not be compiled, or tokens came that do not fit; ``error`` says which."""
+    CANCELLED = "cancelled"
+    """It was cancelled."""
+
+
+class StructuredOutputRequest:
+    """A request of a `StructuredOutputManager`, which makes it."""
+
+    __slots__ = (
+        "_trail",
+        "backend",
+        "begun_at",
+        "error",
+        "future",
+        "gate",
+        "grammar",
+        "is_cancelled",
+        "matcher",
+        "num_accepted_tokens",
+        "params",
+        "position",
+        "request_id",
+        "tokenizer",
+    )
+
+    def __init__(
+        self,
+        request_id: str,
+        params: StructuredOutputsParams | None,
+        tokenizer: KnownTokenizer,
+        backend: str,
+        future: GrammarFuture | None,
+        *,
+        gate: ReasoningGate | None = None,
+        position: GatePosition | None = None,
+    ) -> None:
+        self.request_id = request_id
+        """What the engine calls it."""
+        self.params = params
+        """What it asks for; ``None`` if its output has no structure."""
+        self.tokenizer = tokenizer
+        self.backend = backend
+        """The name of its backend."""
+        self.future = future
+        """Its grammar to come; ``None`` if it needs none."""
+        self.grammar: StructuredOutputGrammar | None = None
+        """Its grammar, once it is ready."""
+        self.matcher: GrammarMatcher | None = None
+        """The matcher of a grammar of tokenstile, which the native code takes."""
+        self.error: BaseException | None = None
+        """Why it failed."""
+        self.is_cancelled = False
+        self.gate, self.position = gate, position
+        self.num_accepted_tokens = 0
+        self.begun_at = time.perf_counter()
+        # For each token, where the gate was before it and how many steps the grammar took.
+        self._trail: list[tuple[GatePosition, int]] = []
+
+    # Waiting.
+
+    def poll(self) -> RequestStatus:
+        """Look whether the grammar is ready; never waits."""
+        future = self.future
+        if self.is_cancelled or (future is not None and future.cancelled()):
+            return RequestStatus.CANCELLED
+        if self.error is not None:
+            return RequestStatus.FAILED
+        if future is not None and self.grammar is None:
+            if not future.done():
+                return RequestStatus.COMPILING
+            self._take(future)
+            return self.poll()
+        if self.grammar is not None and self.grammar.is_terminated():
+            return RequestStatus.FINISHED
+        return RequestStatus.READY
+
+    def _take(self, future: GrammarFuture) -> None:
+        """Take what the future has."""
+        self.error = future.exception()
+        if self.error is None:
+            grammar = future.result()
+            self.matcher = grammar.matcher if isinstance(grammar, TokenstileGrammar) else None
+            self.grammar = grammar
+
+    @property
+    def status(self) -> RequestStatus:
+        """Where it stands."""
+        return self.poll()
+
+    @property
+    def is_schedulable(self) -> bool:
+        """Whether an engine can put it into a batch."""
+        return self.poll() is RequestStatus.READY
+
+    @property
+    def key(self) -> StructuredOutputKey | None:
+        """What is compiled for it."""
+        return None if self.params is None else self.params.key
+
+    def result(self, timeout: float | None = None) -> StructuredOutputGrammar | None:
+        """Wait for the grammar; raise what kept it from being compiled, or ``TimeoutError``."""
+        if self.future is None:
+            return None
+        self.future.result(timeout)
+        self.poll()
+        return self.grammar
+
+    def __await__(self) -> Generator[object, None, StructuredOutputGrammar | None]:
+        """Wait for the grammar in asyncio. A task that is cancelled while it waits cancels the request."""
+        return self._wait().__await__()
+
+    async def _wait(self) -> StructuredOutputGrammar | None:
+        if self.future is not None:
+            await asyncio.wrap_future(self.future)
+        self.poll()
+        return self.grammar
+
+    def add_done_callback(self, callback: Callable[[StructuredOutputRequest], object]) -> None:
+        """Let ``callback`` be called with the request when its grammar is ready, failed or cancelled.
+
+        It is called by the thread that settles the request, or at once if that has happened.
+        """
+        if self.future is None:
+            callback(self)
+        else:
+            self.future.add_done_callback(lambda _: callback(self))
+
+    def cancel(self) -> None:
+        """Give the request up. Its compilation stops, unless others wait for it."""
+        self.is_cancelled = True
+        self.matcher = None
+        if self.future is not None:
+            self.future.cancel()
+
+    def fail(self, error: BaseException) -> None:
+        """Note that the request cannot go on."""
+        if self.error is None:
+            self.error = error
+        self.matcher = None
+
+    # Tokens.
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether a thought is under way, so that nothing is constrained."""
+        return self.position is not None and self.position.thinking
+
+    @property
+    def reasoning_ended(self) -> bool:
+        """Whether thinking is over, for now."""
+        return not self.is_thinking
+
+    @property
+    def needs_gate(self) -> bool:
+        """Whether thoughts can still come or go."""
+        gate, position = self.gate, self.position
+        return gate is not None and position is not None and not gate.is_settled(position)
+
+    def accept(self, tokens: Sequence[int]) -> bool:
+        """Take tokens, all of them or none; returns whether they fit."""
+        grammar = self._ready_grammar()
+        if grammar is None:
+            return True
+        if self.gate is None or self.position is None:
+            return grammar.accept_tokens(self.request_id, tokens)
+        mark = len(self._trail)
+        for token in tokens:
+            if grammar.is_terminated():
+                break
+            position, feed = self.gate.step(self.position, token)
+            steps = feed_grammar(grammar, feed)
+            if steps is None:
+                self.rollback(len(self._trail) - mark)
+                return False
+            self._trail.append((self.position, steps))
+            self.position = position
+        return True
+
+    def note_step(self) -> None:
+        """Note that the grammar took one token of the answer, by another way than `accept`."""
+        if self.position is not None:
+            self._trail.append((self.position, 1))
+
+    def rollback(self, num_tokens: int) -> None:
+        """Take back the last accepted tokens, those of thoughts too."""
+        grammar = self._ready_grammar()
+        if grammar is None or num_tokens <= 0:
+            return
+        if self.gate is None:
+            grammar.rollback(num_tokens)
+            return
+        if num_tokens > len(self._trail):
+            raise TokenstileError(
+                f"cannot roll back {num_tokens} tokens: only {len(self._trail)} were accepted"
+            )
+        taken_back = self._trail[-num_tokens:]
+        del self._trail[-num_tokens:]
+        self.position = taken_back[0][0]
+        grammar.rollback(sum(steps for _, steps in taken_back))
+
+    def validate(self, tokens: Sequence[int]) -> list[int]:
+        """Return the longest prefix that would be accepted; nothing moves."""
+        grammar = self._ready_grammar()
+        if grammar is None:
+            return list(tokens)
+        if not self.needs_gate:
+            return grammar.validate_tokens(tokens)
+        mark = len(self._trail)
+        count = 0
+        for token in tokens:
+            if grammar.is_terminated() or not self.accept([token]):
+                break
+            count += 1
+        self.rollback(len(self._trail) - mark)
+        return list(tokens[:count])
+
+    def _ready_grammar(self) -> StructuredOutputGrammar | None:
+        """Return the grammar, or nothing for a request without structure."""
+        if self.grammar is None and self.future is not None and self.poll() is not RequestStatus.READY:
+            raise TokenstileError(f"the request {self.request_id!r} is {self.status.value}")
+        return self.grammar
+
+    def __repr__(self) -> str:
+        return f"<StructuredOutputRequest {self.request_id!r} {self.status.value}>"
