@@ -43,7 +43,7 @@ def llama(gguf):
     """The model in llama.cpp."""
     import llama_cpp
 
-    return llama_cpp.Llama(str(gguf), n_ctx=2048, n_threads=2, verbose=False, seed=1)
+    return llama_cpp.Llama(str(gguf), n_ctx=2048, n_threads=1, n_threads_batch=1, verbose=False, seed=1)
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +54,9 @@ def hf(gguf):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = transformers.AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            gguf.parent, gguf_file=gguf.name, dtype=torch.float32
+        )
         tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
     return model.eval(), tokenizer
 

@@ -38,7 +38,9 @@ def answers(tokenizer, output, inputs):
 )
 def test_people(hf, hf_compiler, person, mode):
     model, tokenizer = hf
-    inputs = chat(tokenizer, "Who is Ada? Answer in JSON.", "Tell me about a person called Bo from Oslo, in JSON.")
+    inputs = chat(
+        tokenizer, "Who is Ada? Answer in JSON.", "Tell me about a person called Bo from Oslo, in JSON."
+    )
     compiled = hf_compiler.compile_json_schema(person, any_whitespace=False)
     torch.manual_seed(0)
     output = model.generate(
@@ -59,7 +61,9 @@ def test_prompt_lookup_gives_the_same_text(hf, hf_compiler, person):
     texts = []
     for options in ({}, {"prompt_lookup_num_tokens": 5}):
         processor = GrammarLogitsProcessor(compiled)
-        output = model.generate(**inputs, max_new_tokens=60, do_sample=False, logits_processor=[processor], **options)
+        output = model.generate(
+            **inputs, max_new_tokens=60, do_sample=False, logits_processor=[processor], **options
+        )
         texts += answers(tokenizer, output, inputs)
     assert texts[0] == texts[1]
     assert set(json.loads(texts[0])) == {"name", "age", "city"}

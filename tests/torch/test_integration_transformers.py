@@ -12,6 +12,7 @@ import re
 import pytest
 import torch
 import transformers
+from tests.torch.tiny_llama import LOGITS, PAD, STOP, TOKENS, llama
 
 import tokenstile as xgr
 from tokenstile.integrations.transformers import (
@@ -20,34 +21,12 @@ from tokenstile.integrations.transformers import (
     tokenizer_info,
 )
 
-WORDS = ["true", "false", '{"', '":', '"}', "ab", "abc", "12", "  "]
-TOKENS = [bytes([byte]) for byte in range(256)] + [word.encode() for word in WORDS] + [b"</s>", b"<pad>"]
-STOP, PAD = len(TOKENS) - 2, len(TOKENS) - 1
-LOGITS = len(TOKENS) + 13
 SCHEMA = {
     "type": "object",
     "properties": {"name": {"type": "string", "maxLength": 5}, "ok": {"type": "boolean"}},
     "required": ["name", "ok"],
     "additionalProperties": False,
 }
-
-
-def llama(seed, layers=2):
-    torch.manual_seed(seed)
-    config = transformers.LlamaConfig(
-        vocab_size=LOGITS,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=layers,
-        num_attention_heads=2,
-        num_key_value_heads=1,
-        max_position_embeddings=512,
-        bos_token_id=None,
-        eos_token_id=STOP,
-        pad_token_id=PAD,
-        initializer_range=0.5,
-    )
-    return transformers.LlamaForCausalLM(config).eval()
 
 
 @pytest.fixture(scope="module")
