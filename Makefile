@@ -44,7 +44,7 @@ test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need tor
 	$(PY_TORCH) -m pytest tests/torch
 
 test-models: $(EXTENSION) $(VENV_MODELS)/.installed ## Run the tests with a real model, in the real libraries (slow)
-	$(PY_MODELS) -m pytest tests/models
+	$(PY_MODELS) -m pytest tests/models -o timeout=3600
 
 lint: $(EXTENSION) ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check

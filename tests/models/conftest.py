@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 import warnings
 from pathlib import Path
 
@@ -47,8 +48,16 @@ def llama(gguf):
 
 
 @pytest.fixture(scope="session")
-def hf(gguf):
-    """The model and the tokenizer in transformers."""
+def hf_folder(gguf):
+    """The model as transformers keeps it: converting takes long, so it is done once for an environment."""
+    folder = Path(sys.prefix) / "share" / gguf.stem
+    if not (folder / "tokenizer.json").exists():
+        convert(gguf, folder)
+    return folder
+
+
+def convert(gguf, folder):
+    import safetensors.torch
     import torch
     import transformers
 
@@ -58,7 +67,28 @@ def hf(gguf):
             gguf.parent, gguf_file=gguf.name, dtype=torch.float32
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    return model.eval(), tokenizer
+    # Transformers does not save models that were quantized; these weights are not any more.
+    del model.config.quantization_config
+    weights = {
+        name: value.contiguous() for name, value in model.state_dict().items() if name != "lm_head.weight"
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    safetensors.torch.save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    model.config.save_pretrained(folder)
+    model.generation_config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.fixture(scope="session")
+def hf(hf_folder):
+    """The model and the tokenizer in transformers."""
+    import torch
+    import transformers
+
+    # More threads than processors that are free make it slower, not quicker.
+    torch.set_num_threads(1)
+    model = transformers.AutoModelForCausalLM.from_pretrained(hf_folder, dtype=torch.float32)
+    return model.eval(), transformers.AutoTokenizer.from_pretrained(hf_folder)
 
 
 @pytest.fixture(scope="session")

@@ -39,13 +39,14 @@ def llama_cpp_model(
     path: str | Path, *, num_slots: int = 4, max_length: int = 1024, num_threads: int | None = None
 ) -> Callable[[], Model]:
     """Describe a model of llama.cpp: a file that all workers see."""
+    file = Path(path).absolute()
 
     def load() -> Model:
         from llama_cpp import Llama  # noqa: PLC0415 - in the worker
 
         from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - in the worker
 
-        llama = Llama(str(path), n_ctx=64, verbose=False)
+        llama = Llama(str(file), n_ctx=64, verbose=False)
         return LlamaCppModel(llama, num_slots=num_slots, max_length=max_length, num_threads=num_threads)
 
     return load
