@@ -203,31 +203,17 @@ class TokenizerInfo:
         folder, the name of an encoding of tiktoken, a list of tokens, or a `TokenizerInfo`.
         """
         if isinstance(tokenizer, TokenizerInfo):
-            return tokenizer._resized(vocab_size)
-        if isinstance(tokenizer, str | PathLike):
-            if isinstance(tokenizer, PathLike) or Path(tokenizer).exists():
-                return TokenizerInfo.from_file(tokenizer, vocab_size=vocab_size)
-            return TokenizerInfo.from_tiktoken(tokenizer, vocab_size=vocab_size)
+            return _resized(tokenizer, vocab_size)
         if isinstance(tokenizer, list | tuple):
-            return TokenizerInfo(tokenizer, vocab_size=vocab_size)
-        if hasattr(tokenizer, "decode_single_token_bytes"):
+            return cls(tokenizer, vocab_size=vocab_size)
+        is_name = isinstance(tokenizer, str) and not Path(tokenizer).exists()
+        if is_name or hasattr(tokenizer, "decode_single_token_bytes"):
             return TokenizerInfo.from_tiktoken(tokenizer, vocab_size=vocab_size)
+        if isinstance(tokenizer, str | PathLike):
+            return TokenizerInfo.from_file(tokenizer, vocab_size=vocab_size)
         if hasattr(tokenizer, "to_str"):
             return TokenizerInfo.from_tokenizers(tokenizer, vocab_size=vocab_size)
         return TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocab_size)
-
-    def _resized(self, vocab_size: int | None) -> TokenizerInfo:
-        """Return the same tokens for another number of logits."""
-        if vocab_size is None or vocab_size == self.vocab_size:
-            return self
-        tokens = self.decoded_vocab[:vocab_size]
-        stops = [token for token in self.stop_token_ids if token < vocab_size]
-        return TokenizerInfo(
-            tokens,
-            vocab_size=vocab_size,
-            stop_token_ids=stops,
-            add_prefix_space=self.add_prefix_space,
-        )
 
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
@@ -558,6 +544,18 @@ def _token_id(token_id: SupportsIndex) -> int:
     if not 0 <= number <= _MAX_TOKEN_ID:
         raise InvalidArgumentError(f"{number} is not a token id")
     return number
+
+
+def _resized(info: TokenizerInfo, vocab_size: int | None) -> TokenizerInfo:
+    """Return the same tokens for another number of logits."""
+    if vocab_size is None or vocab_size == info.vocab_size:
+        return info
+    return TokenizerInfo(
+        info.decoded_vocab[:vocab_size],
+        vocab_size=vocab_size,
+        stop_token_ids=[token for token in info.stop_token_ids if token < vocab_size],
+        add_prefix_space=info.add_prefix_space,
+    )
 
 
 def _token_ids(token_ids: Iterable[int] | int | None) -> list[int] | None:

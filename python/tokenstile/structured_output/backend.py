@@ -1,7 +1,7 @@
 """The contract, fulfilled by tokenstile itself.
 
-A `TokenstileGrammar` is thin: its `tokenstile.GrammarMatcher` keeps the contract nearly by itself. The manager goes past
-it and hands the matchers of a whole batch to the native code at once.
+A `TokenstileGrammar` is thin: its `tokenstile.GrammarMatcher` keeps the contract nearly by itself. The manager goes
+past it and hands the matchers of a whole batch to the native code at once.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class TokenstileBackend(StructuredOutputBackend):
         compiled = self.compile(grammar_type, grammar_spec, timeout=timeout, cancel=cancel)
         return TokenstileGrammar.start(compiled, stop_token_ids)
 
-    def compile(
+    def compile(  # noqa: PLR0911 - one for each kind
         self,
         grammar_type: GrammarType,
         grammar_spec: str,

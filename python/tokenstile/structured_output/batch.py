@@ -1,7 +1,8 @@
 """The rows of a batch: who has which, and filling them.
 
-Each request has one row, and one more for each of its drafts, side by side, in the order in which the requests are given.
-Rows of grammars of tokenstile are filled by one native call for the whole batch, without the GIL and on several threads.
+Each request has one row, and one more for each of its drafts, side by side, in the order in which the requests are
+given. Rows of grammars of tokenstile are filled by one native call for the whole batch, without the GIL, on several
+threads.
 Rows that are free of constraints (requests without structure, finished ones, thoughts) are all ones. The few that need
 both drafts and a look at thoughts, and those of other backends, go through the contract one by one; if one of those
 raises, its request fails and its rows are all ones, and the others know nothing of it.
@@ -21,6 +22,7 @@ from tokenstile.structured_output.request import RequestStatus
 from tokenstile.structured_output.speculation import (
     PADDING,
     DraftTree,
+    acceptable_count,
     acceptable_prefix,
     allow_opening,
     fill_rows_by_contract,
@@ -52,7 +54,7 @@ class GrammarBitmask:
     counts: list[int]
     """How many rows each has: one, and one for each draft."""
     num_acceptable_drafts: list[int]
-    """How many drafts of each chain, from the first on, the model may accept; for trees see ``draft_outcomes``."""
+    """How many drafts the model may accept: those of a chain from the first on; of a tree, all that fit."""
     draft_outcomes: list[Sequence[int]]
     """What became of each draft: see `tokenstile.structured_output.speculation.Outcome`."""
 
@@ -197,11 +199,12 @@ class _Work:
             request.fail(error)
             rows.fill(-1)
             outcomes = [3] * len(tree.tokens)
-        self._note(len(self.starts) - 1, outcomes)
+        self._note(len(self.starts) - 1, outcomes, is_tree=isinstance(drafts, DraftTree))
 
-    def _note(self, request: int, outcomes: Sequence[int]) -> None:
+    def _note(self, request: int, outcomes: Sequence[int], *, is_tree: bool = False) -> None:
         self.outcomes[request] = outcomes
-        self.acceptable[request] = acceptable_prefix(outcomes)
+        count = acceptable_count if is_tree else acceptable_prefix
+        self.acceptable[request] = count(outcomes)
 
     def fill(self, batch: BatchGrammarMatcher) -> None:
         """Fill the rows of all grammars of tokenstile."""
@@ -210,7 +213,8 @@ class _Work:
         parents = self.parents if any(parents is not None for parents in self.parents) else None
         results = batch_fill_drafts(batch, self.matchers, self.native_starts, self.tokens, parents, self.view)
         if self.drafts:
-            for request, outcomes in zip(self.native_requests, results, strict=True):
-                self._note(request, outcomes)
+            jobs = zip(self.native_requests, results, self.parents, strict=True)
+            for request, outcomes, links in jobs:
+                self._note(request, outcomes, is_tree=links is not None)
         for request_with_thoughts, row in self.openings:
             allow_opening(request_with_thoughts.gate, request_with_thoughts.position, self.view[row])

@@ -1,7 +1,7 @@
 """Compilations on a bounded pool of threads.
 
-Each request waits on a future of its own. Requests with the same key for the same backend share one compilation, so that
-a thousand requests with a new schema take one thread and not all of them. The rules:
+Each request waits on a future of its own. Requests with the same key for the same backend share one compilation, so
+that a thousand requests with a new schema take one thread and not all of them. The rules:
 
 1. A waiter is bound by its own patience only. One that is cancelled or out of time leaves; the compilation goes on for
    the others, and is stopped when nobody is left.

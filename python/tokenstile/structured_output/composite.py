@@ -1,9 +1,9 @@
 """Several grammars at once: a token fits if it fits all of them.
 
 The language is the intersection of theirs. Where all are grammars of tokenstile at their start, and their intersection
-can be compiled (`tokenstile.Grammar.intersect`), that is what is followed, and every token in the mask can be completed.
-Otherwise the masks are intersected step by step. That lets nothing wrong through either, but may lead to a place from
-which no text is in all languages: the mask is then empty, and `CompositeGrammar.is_dead` says so.
+can be compiled (`tokenstile.Grammar.intersect`), that is what is followed, and every token in the mask can be
+completed. Otherwise the masks are intersected step by step. That lets nothing wrong through either, but may lead to a
+place from which no text is in all languages: the mask is then empty, and `CompositeGrammar.is_dead` says so.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ It is the contract that vLLM has, with the corners written down, so that any bac
 A backend compiles grammars for one vocabulary. A grammar, here, is one request's place in one: it accepts tokens, says
 which can come next, and goes back. The rules:
 
-1. ``compile_grammar`` may be called from many threads at once. What cannot be compiled raises, and nothing else happens.
+1. ``compile_grammar`` may be called from many threads at once. What cannot be compiled raises, and that is all.
 2. ``accept_tokens`` returns True for no tokens and after termination, and False for a token that does not fit; ids that
    are negative or outside the vocabulary do not fit.
 3. ``validate_tokens`` returns the longest prefix that would be accepted, and moves nothing. A stop token that ends the

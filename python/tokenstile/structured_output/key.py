@@ -30,8 +30,8 @@ class GrammarType(Enum):
     LARK = "lark"
     """A Lark text."""
 
-    JSON_SCHEMA = "json"
-    EBNF = "grammar"
+    JSON_SCHEMA = "json"  # noqa: PIE796 - another name of it
+    EBNF = "grammar"  # noqa: PIE796 - another name of it
 
 
 StructuredOutputOptions = GrammarType

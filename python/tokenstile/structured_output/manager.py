@@ -51,10 +51,12 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self, TextIO
 
+    from tokenstile._core import CancelToken, GrammarMatcher
     from tokenstile.structured_output.backends import KnownBackend
     from tokenstile.structured_output.batch import Drafts
     from tokenstile.structured_output.compile_pool import GrammarFuture
     from tokenstile.structured_output.contract import StructuredOutputGrammar
+    from tokenstile.structured_output.key import StructuredOutputKey
     from tokenstile.structured_output.metrics import Profile
     from tokenstile.structured_output.params import StructuredOutputsParams
 
@@ -69,10 +71,10 @@ class StructuredOutputManager:
     """Holds the structured requests of an engine.
 
     ``tokenizer`` is anything that `tokenstile.TokenizerInfo.from_tokenizer` reads, and ``vocab_size`` the number of the
-    model's logits; requests may bring a tokenizer of their own. A batch has at most ``max_num_seqs`` requests, each with
-    at most ``num_speculative_tokens`` drafts. ``reasoning`` are the markers of a reasoning model. ``compile_timeout`` is
-    the patience of a request that does not say otherwise, in seconds. ``allocate`` makes bitmasks, given rows and the
-    size of the vocabulary: pinned memory, say; numpy arrays are made without it.
+    model's logits; requests may bring a tokenizer of their own. A batch has at most ``max_num_seqs`` requests, each
+    with at most ``num_speculative_tokens`` drafts. ``reasoning`` are the markers of a reasoning model.
+    ``compile_timeout`` is the patience of a request that does not say otherwise, in seconds. ``allocate`` makes
+    bitmasks, given rows and the size of the vocabulary: pinned memory, say; numpy arrays are made without it.
     """
 
     def __init__(
@@ -191,9 +193,9 @@ class StructuredOutputManager:
     def _do_compile(
         self,
         chosen: KnownBackend,
-        key: Any,
+        key: StructuredOutputKey,
         stops: Collection[int] | None,
-        cancel: Any,  # noqa: ANN401
+        cancel: CancelToken,
     ) -> StructuredOutputGrammar:
         """Compile, in a thread of the pool."""
         started = time.perf_counter()
@@ -334,9 +336,13 @@ class StructuredOutputManager:
         """Take the tokens of many requests; returns which of them fit. Those of the others are not taken."""
         started = time.perf_counter()
         requests = {request_id: self.get(request_id) for request_id in tokens}
-        native = [name for name, request in requests.items() if _is_native(request, tokens[name])]
-        matchers = [requests[name].matcher for name in native]
-        fits = batch_accept_tokens(self._filler.batch, matchers, [tokens[name] for name in native])
+        native: dict[str, GrammarMatcher] = {}
+        for name, request in requests.items():
+            matcher = _native_matcher(request, tokens[name])
+            if matcher is not None:
+                native[name] = matcher
+        batch = self._filler.batch
+        fits = batch_accept_tokens(batch, native.values(), [tokens[name] for name in native])
         results = dict(zip(native, fits, strict=True))
         for name in native:
             if results[name] and requests[name].gate is not None:
@@ -391,9 +397,9 @@ class StructuredOutputManager:
         request = self.get(request_id)
         if request.poll() is not RequestStatus.READY or request.matcher is None or request.is_thinking:
             return []
-        if request.gate is not None and request.position is not None:
-            if request.gate.open_token(request.position) is not None:
-                return []  # a thought may begin here as well
+        gate, position = request.gate, request.position
+        if gate is not None and position is not None and gate.open_token(position) is not None:
+            return []  # a thought may begin here as well
         tokens = find_forced_tokens(request.matcher, request.tokenizer.info, request.tokenizer.encode)
         self.metrics.count("jump_forward_tokens_total", request.backend, len(tokens))
         return tokens
@@ -412,7 +418,7 @@ class StructuredOutputManager:
             self.metrics.set("compiling_requests", backend, compiling)
         for backend, stats in self._backends.get_stats().items():
             self.metrics.set("cache_bytes", backend, stats.get("cache_bytes", 0))
-            hits = stats.get("requests", 0) - stats.get("compilations", 0) - stats.get("failures", 0)
+            hits = stats.get("requests", 0) - stats.get("compilations", 0)
             self.metrics.set("compile_cache_hits_total", backend, max(hits, 0))
         return self.metrics
 
@@ -462,16 +468,15 @@ def _begin(
     return compiled.fresh(stops) if chosen.shares_grammars else compiled
 
 
-def _is_native(request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
-    """Tell whether the native code can take a request's tokens by itself."""
+def _native_matcher(request: StructuredOutputRequest, tokens: Sequence[int]) -> GrammarMatcher | None:
+    """Return the matcher of a request whose tokens the native code can take by itself."""
     if request.matcher is None:
         request.poll()
     matcher = request.matcher
-    if matcher is None:
-        return False
-    if request.gate is None:
-        return True
-    return len(tokens) == 1 and not request.needs_gate and not matcher.is_terminated()
+    if matcher is None or request.gate is None:
+        return matcher
+    is_plain = len(tokens) == 1 and not request.needs_gate and not matcher.is_terminated()
+    return matcher if is_plain else None
 
 
 def _allocate_numpy(rows: int, vocab_size: int) -> Any:  # noqa: ANN401 - any array

@@ -63,7 +63,7 @@ class StructuredOutputsParams:
 
     def _check_kind(self, kind: str) -> None:
         """Check the value of the one kind that was given."""
-        value = getattr(self, kind)
+        value: Any = getattr(self, kind)
         allowed: dict[str, tuple[type, ...]] = {
             "json": (str, Mapping, bool),
             "choice": (list, tuple),
@@ -79,7 +79,7 @@ class StructuredOutputsParams:
         if kind == "json_object" and value is False:
             raise InvalidArgumentError("json_object must be true, or not be given")
         if kind == "choice":
-            self._check_choices(value)
+            self._check_choices(self.choice or ())
 
     @staticmethod
     def _check_choices(choices: list[str] | tuple[str, ...]) -> None:
@@ -106,7 +106,8 @@ class StructuredOutputsParams:
             return cls(json_object=True)
         if grammar_type is GrammarType.CHOICE:
             return cls(choice=json_module.loads(spec))
-        return cls(**{grammar_type.value: spec})
+        given: dict[str, Any] = {grammar_type.value: spec}
+        return cls(**given)
 
 
 def _text(kind: str, value: Any) -> str:  # noqa: ANN401 - any of the kinds

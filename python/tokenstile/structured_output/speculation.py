@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.feeding import feed_grammar
@@ -25,11 +25,18 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from tokenstile.structured_output.contract import StructuredOutputGrammar
-    from tokenstile.structured_output.reasoning import GatePosition, ReasoningGate
+    from tokenstile.structured_output.reasoning import Feed, GatePosition, ReasoningGate
 
-__all__ = ["PADDING", "DraftTree", "Outcome", "acceptable_prefix", "fill_rows_by_contract"]
+__all__ = [
+    "PADDING",
+    "DraftTree",
+    "Outcome",
+    "acceptable_count",
+    "acceptable_prefix",
+    "fill_rows_by_contract",
+]
 
-PADDING = -1
+PADDING: Final = -1
 """The id that stands for "no draft here"."""
 
 
@@ -70,17 +77,18 @@ class DraftTree:
         """
         if not len(first_child) == len(next_sibling) == len(tokens):
             raise InvalidArgumentError("the three lists of a tree must have the same length")
-        parents = [-2] * max(len(tokens) - 1, 0)
+        parents: list[int | None] = [None] * max(len(tokens) - 1, 0)
         for node in range(len(tokens)):
             child, limit = first_child[node], len(tokens)
             while child >= 0 and limit > 0:
-                if not node < child < len(tokens) or parents[child - 1] != -2:  # noqa: PLR2004 - not seen
+                if not node < child < len(tokens) or parents[child - 1] is not None:
                     raise InvalidArgumentError(f"the link from node {node} to {child} does not form a tree")
                 parents[child - 1] = node - 1
                 child, limit = next_sibling[child], limit - 1
-        if -2 in parents:
-            raise InvalidArgumentError(f"node {parents.index(-2) + 1} is not in the tree")
-        return cls(list(tokens[1:]), parents)
+        known = [parent for parent in parents if parent is not None]
+        if len(known) < len(parents):
+            raise InvalidArgumentError(f"node {parents.index(None) + 1} is not in the tree")
+        return cls(list(tokens[1:]), known)
 
 
 def acceptable_prefix(outcomes: Sequence[int]) -> int:
@@ -89,6 +97,11 @@ def acceptable_prefix(outcomes: Sequence[int]) -> int:
         if outcome not in {Outcome.ACCEPTED, Outcome.ENDED}:
             return count
     return len(outcomes)
+
+
+def acceptable_count(outcomes: Sequence[int]) -> int:
+    """Return how many drafts of a tree fit."""
+    return sum(outcome in {Outcome.ACCEPTED, Outcome.ENDED} for outcome in outcomes)
 
 
 class _Node(NamedTuple):
@@ -146,10 +159,9 @@ def _advance(
         return before, 0
     if before.outcome is not Outcome.ACCEPTED or token == PADDING:
         return before._replace(outcome=Outcome.UNREAD), 0
-    if gate is None or before.position is None:
-        position, feed = before.position, token
-    else:
-        position, feed = gate.step(before.position, token)
+    position, feed = before.position, cast("Feed", token)
+    if gate is not None and position is not None:
+        position, feed = gate.step(position, token)
     steps = feed_grammar(grammar, feed)
     if steps is None:
         return before._replace(outcome=Outcome.REJECTED), 0

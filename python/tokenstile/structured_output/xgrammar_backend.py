@@ -73,7 +73,7 @@ class XGrammarBackend(TokenstileBackend):
 
     name: ClassVar[str] = "tokenstile"
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the usual signature
         self,
         tokenizer: object,
         vocab_size: int | None = None,
