@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -14,7 +15,8 @@ import ray
 import tokenstile as xgr
 from tokenstile.engine import SamplingParams
 from tokenstile.integrations.checkpoint import Checkpoint
-from tokenstile.integrations.ray import generate, llama_cpp_model
+from tokenstile.integrations.ray import generate, llama_cpp_model, transformers_model
+from tokenstile.structured_output import StructuredOutputsParams
 
 SCHEMA = {
     "type": "object",
@@ -102,6 +104,33 @@ def test_a_worker_is_killed(dataset, gguf, tmp_path):
     again = generate(dataset, **arguments).take_all()
     assert {row["number"]: row["output"] for row in again} == {row["number"]: row["output"] for row in rows}
     assert written(tmp_path) == lines
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["llama_cpp", "transformers"])
+def test_one_bad_prompt_does_not_end_the_job(cluster, gguf, tmp_path, kind, request):  # noqa: ARG001 - it must be there
+    """The rows are known by a column, so that equal prompts have outputs of their own."""
+    options = {"num_slots": 2, "max_length": 64}
+    if kind == "llama_cpp":
+        model = llama_cpp_model(gguf, num_threads=1, **options)
+    else:
+        model = transformers_model(str(request.getfixturevalue("hf_folder")), **options)
+    rows = [{"id": at, "prompt": prompt} for at, prompt in enumerate(["word " * 100, "The cat", "The cat"])]
+    found = generate(
+        ray.data.from_items(rows),
+        structure=StructuredOutputsParams(regex="( [a-z]{3}){5}"),
+        params=SamplingParams(temperature=2.0),
+        model=model,
+        checkpoint=tmp_path,
+        num_workers=1,
+        id_column="id",
+    ).take_all()
+    found.sort(key=lambda row: row["id"])
+    assert [row["finish_reason"] for row in found] == ["error", "stop", "stop"]
+    assert "room for 64" in found[0]["error"]
+    assert found[0]["output"] == found[1]["error"] == ""
+    assert found[1]["output"] != found[2]["output"]
+    assert all(re.fullmatch("( [a-z]{3}){5}", row["output"]) for row in found[1:])
 
 
 def test_what_is_wrong_comes_out_at_once(dataset, gguf, tmp_path):

@@ -161,6 +161,8 @@ class Engine:
 
     def run_until_idle(self) -> None:
         """Do steps until all requests are finished."""
+        if self._thread is not None:
+            raise InvalidArgumentError("the engine runs on a thread of its own: wait for the requests")
         while not self.is_idle:
             if not self.step():
                 self._sleep()

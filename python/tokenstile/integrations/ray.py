@@ -12,14 +12,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenstile._core import Grammar
-from tokenstile.engine import Engine, SamplingParams
+from tokenstile.engine import SamplingParams
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.integrations.checkpoint import Checkpoint
+from tokenstile.integrations.writers import (
+    ModelLoader,
+    llama_cpp_model,
+    load_writer,
+    transformers_model,
+    vllm_model,
+)
 from tokenstile.structured_output import StructuredOutputsParams
 
 try:
@@ -28,51 +35,15 @@ except ImportError as error:
     raise ImportError("this needs Ray Data: pip install 'tokenstile[ray]'") from error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from tokenstile.engine import GenerationRequest, Model
-
-__all__ = ["generate", "llama_cpp_model", "transformers_model"]
-
-
-def llama_cpp_model(
-    path: str | Path, *, num_slots: int = 4, max_length: int = 1024, num_threads: int | None = None
-) -> Callable[[], Model]:
-    """Describe a model of llama.cpp: a file that all workers see."""
-    file = Path(path).absolute()
-
-    def load() -> Model:
-        from llama_cpp import Llama  # noqa: PLC0415 - in the worker
-
-        from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - in the worker
-
-        llama = Llama(str(file), n_ctx=64, verbose=False)
-        return LlamaCppModel(llama, num_slots=num_slots, max_length=max_length, num_threads=num_threads)
-
-    return load
-
-
-def transformers_model(
-    name: str, *, num_slots: int = 4, max_length: int = 1024, **options: object
-) -> Callable[[], Model]:
-    """Describe a model of transformers: a name or a folder, with options of ``from_pretrained``."""
-
-    def load() -> Model:
-        from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - in the worker
-
-        from tokenstile.engine.models.transformers import TransformersModel  # noqa: PLC0415 - in the worker
-
-        model = AutoModelForCausalLM.from_pretrained(name, **options)
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        return TransformersModel(model, tokenizer, num_slots=num_slots, max_length=max_length)
-
-    return load
+__all__ = ["ModelLoader", "generate", "llama_cpp_model", "transformers_model", "vllm_model"]
 
 
 def generate(
     dataset: ray.data.Dataset,
     *,
-    model: Callable[[], Model],
+    model: ModelLoader,
     checkpoint: str | Path,
     schema: str | Mapping[str, Any] | bool | None = None,
     structure: StructuredOutputsParams | None = None,
@@ -85,13 +56,14 @@ def generate(
     num_speculative_tokens: int = 0,
     **worker_options: Any,  # noqa: ANN401 - Ray's
 ) -> ray.data.Dataset:
-    """Write an output for each row of a dataset. Gives the dataset with two more columns: the output, and why it ended.
+    """Write an output for each row of a dataset. Gives the dataset with the columns for it: text, end and error.
 
     ``schema`` is a JSON Schema; ``structure`` is anything else that outputs are to follow. ``model`` loads the model in
-    a worker: `llama_cpp_model`, `transformers_model`, or a function of one's own. ``checkpoint`` is a folder that all
-    workers see. Rows are known again by ``id_column``, or else by all they hold: equal rows have one output then.
-    Row by row, random numbers come from the seed and from that, so that no output depends on who wrote it.
-    ``worker_options`` are for Ray, such as ``num_cpus`` or ``num_gpus`` of a worker.
+    a worker: `llama_cpp_model`, `transformers_model`, `vllm_model` or a `ModelLoader` of one's own. ``checkpoint`` is a
+    folder that all workers see. Rows are known again by ``id_column``, or else by all they hold: equal rows have one
+    output then. Random numbers come from that and from the seed, so that no output depends on who wrote it. A prompt
+    that cannot be read has no text, ``finish_reason`` "error", and what is wrong in ``error``. ``worker_options`` are
+    for Ray, such as ``num_cpus`` or ``num_gpus`` of a worker.
     """
     if (schema is None) == (structure is None):
         raise InvalidArgumentError("give a schema, or another structure")
@@ -122,55 +94,44 @@ class _Worker:
     def __init__(
         self,
         *,
-        model: Callable[[], Model],
+        model: ModelLoader,
         checkpoint: str,
         structure: StructuredOutputsParams,
         params: SamplingParams,
         columns: tuple[str, str | None, str],
         num_speculative_tokens: int,
     ) -> None:
-        self._engine = Engine(model(), num_speculative_tokens=num_speculative_tokens)
+        self._writer = load_writer(model, num_speculative_tokens)
         self._structure = structure
         self._params = params
         self._prompt, self._id, self._output = columns
         self._checkpoint = Checkpoint(checkpoint)
         # What makes an output: a change of it makes other keys.
-        self._salt = repr((structure.key, params))
+        self._salt = repr((model.name, structure, params))
         # Compiled now, so that what is wrong with it comes out before anything is written.
-        self._engine.manager.grammar_init("warm", structure).result()
-        self._engine.manager.release("warm")
+        self._writer.warm(structure)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         self._checkpoint.refresh()
         prompts = [str(prompt) for prompt in batch[self._prompt]]
         keys = [self._key(batch, row) for row in range(len(prompts))]
-        self._write(dict(zip(keys, prompts, strict=True)))
+        missing = {
+            key: prompt
+            for key, prompt in zip(keys, prompts, strict=True)
+            if self._checkpoint.get(key) is None
+        }
+        for key, result in self._writer.write(missing, self._structure, self._params):
+            self._checkpoint.put(key, asdict(result))
         results = [self._checkpoint.get(key) or {} for key in keys]
-        batch[self._output] = [result["text"] for result in results]
-        batch["finish_reason"] = [result["finish_reason"] for result in results]
-        return batch
+        columns = {self._output: "text", "finish_reason": "finish_reason", "error": "error"}
+        return {
+            **batch,
+            **{column: [result[field] for result in results] for column, field in columns.items()},
+        }
 
     def _key(self, batch: dict[str, Any], row: int) -> str:
         columns = [self._id] if self._id is not None else sorted(batch)
-        known = [(column, str(batch[column][row])) for column in columns]
-        return hashlib.sha256(repr((self._salt, known)).encode()).hexdigest()[:32]
-
-    def _write(self, prompts: dict[str, str]) -> None:
-        """Write what is not there yet, each output as soon as it and those before it are done."""
-        engine = self._engine
-        requests = {
-            key: self._submit(key, prompt)
-            for key, prompt in prompts.items()
-            if self._checkpoint.get(key) is None
-        }
-        for key, request in requests.items():
-            while request.finish_reason is None:
-                engine.step()
-            done = request.result()
-            self._checkpoint.put(key, {"text": done.text, "finish_reason": done.finish_reason.value})
-
-    def _submit(self, key: str, prompt: str) -> GenerationRequest:
-        seed = int(hashlib.sha256(f"{self._params.seed} {key}".encode()).hexdigest()[:16], 16)
-        return self._engine.submit(
-            prompt, replace(self._params, seed=seed), structure=self._structure, request_id=key
-        )
+        values = [batch[column][row] for column in columns]
+        # Arrays are printed in full as lists only.
+        known = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+        return hashlib.sha256(repr((self._salt, columns, known)).encode()).hexdigest()[:32]

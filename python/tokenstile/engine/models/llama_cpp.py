@@ -6,6 +6,7 @@ one sequence. All slots share the cells of one cache.
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from tokenstile.exceptions import InvalidArgumentError, TokenstileError
@@ -56,13 +57,8 @@ class LlamaCppModel:
             )
         self._memory = llama_cpp.llama_get_memory(self._context)
         self._batch = llama_cpp.llama_batch_init(max_batch_tokens, 0, 1)
-
-    def close(self) -> None:
-        """Give the memory of the context back."""
-        if self._context:
-            llama_cpp.llama_batch_free(self._batch)
-            llama_cpp.llama_free(self._context)
-            self._context = None
+        # llama.cpp's memory is given back with this object. At the end of the process it goes by itself.
+        weakref.finalize(self, _free, self._context, self._batch).atexit = False
 
     def encode(self, text: str) -> list[int]:
         """Give the tokens of a text; names of special tokens in it stand for these tokens."""
@@ -100,3 +96,8 @@ class LlamaCppModel:
     def truncate(self, slot: int, length: int) -> None:
         """Forget all but the first tokens of a sequence."""
         llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1)
+
+
+def _free(context: Any, batch: Any) -> None:  # noqa: ANN401 - llama.cpp's
+    llama_cpp.llama_batch_free(batch)
+    llama_cpp.llama_free(context)
