@@ -78,13 +78,14 @@ def generate(
         "columns": (prompt_column, id_column, output_column),
         "num_speculative_tokens": num_speculative_tokens,
     }
+    # Ray starts actors that died again, and gives their batches out again, unless it is told otherwise.
     return dataset.map_batches(
         _Worker,
         fn_constructor_kwargs=arguments,
         batch_size=batch_size,
         batch_format="numpy",
         compute=ray.data.ActorPoolStrategy(size=num_workers),
-        **{"max_restarts": -1, "max_task_retries": -1, **worker_options},
+        **worker_options,
     )
 
 
