@@ -230,6 +230,8 @@ def test_one_bad_request_harms_no_other(weights):
         for wrong in ([], [-1], [10**6], [1] * 256):
             with pytest.raises(xgr.InvalidArgumentError):
                 served.submit(wrong)
+        with pytest.raises(xgr.InvalidArgumentError, match="stop_token_ids"):
+            served.submit([1], SamplingParams(stop_token_ids=(10**6,)))
 
 
 def test_a_model_that_fails(weights):

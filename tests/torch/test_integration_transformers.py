@@ -97,13 +97,17 @@ def test_beams_are_those_of_a_processor_without_memory(model, schema):
 
     class Forgetful(transformers.LogitsProcessor):
         def __call__(self, input_ids, scores):
-            prompt = inputs["input_ids"].shape[1]
-            rows = []
-            for ids, row in zip(input_ids, scores, strict=True):
-                processor = GrammarLogitsProcessor(schema)
-                processor(ids[None, :prompt], row[None])
-                rows.append(processor(ids[None], row[None])[0])
-            return torch.stack(rows)
+            bitmask = xgr.allocate_token_bitmask(len(input_ids), LOGITS)
+            for row, ids in enumerate(input_ids[:, inputs["input_ids"].shape[1] :].tolist()):
+                matcher = xgr.GrammarMatcher(schema)
+                if all(matcher.accept_token(token) for token in ids) and not matcher.is_terminated():
+                    matcher.fill_next_token_bitmask(bitmask[row : row + 1, : (len(TOKENS) + 31) // 32])
+                    bitmask[row, (len(TOKENS) + 31) // 32 :] = 0
+                else:
+                    bitmask[row] = 0
+                    bitmask[row, STOP // 32] = 1 << STOP % 32
+            xgr.apply_token_bitmask_inplace(scores, bitmask)
+            return scores
 
     inputs = prompts("one", "three")
     options = {"num_beams": 5, "num_return_sequences": 5, "max_new_tokens": 40}
@@ -161,9 +165,10 @@ def test_a_processor_serves_again(model, schema):
         output = model.generate(**inputs, max_new_tokens=60, logits_processor=[processor])
         outputs.append(texts_of(output, inputs)[0])
     assert outputs[0] == outputs[1] == outputs[3]
-    # The output as the prompt of the next turn: without a reset it is taken for what came before, and just ends.
-    inputs = prompts("a" + outputs[0])
-    assert texts_of(model.generate(**inputs, max_new_tokens=60, logits_processor=[processor]), inputs) == [""]
+    # The output as a part of the prompt of the next turn.
+    inputs = prompts("a" + outputs[0] + " and")
+    with pytest.raises(xgr.MatcherError, match="reset"):
+        model.generate(**inputs, max_new_tokens=60, logits_processor=[processor])
     processor.reset()
     output = model.generate(**inputs, max_new_tokens=60, logits_processor=[processor])
     assert_follows(texts_of(output, inputs)[0])
@@ -181,16 +186,24 @@ def test_what_does_not_fit_can_only_end(compiler):
 
     a, b, c, ab, abc = ord("a"), ord("b"), ord("c"), TOKENS.index(b"ab"), TOKENS.index(b"abc")
     assert allowed() == [a, ab, abc]
+    assert allowed(a) == [b]
     assert allowed(a, b) == [c, STOP]
     assert processor.strayed == [False]
     assert allowed(a, c) == [STOP]
     assert processor.strayed == [True]
+    assert allowed(a, c, PAD) == [STOP]
+    assert allowed(a, c, PAD, -1) == [STOP]
     assert allowed(a, c, PAD, -1, 2**40) == [STOP]
     assert allowed(a) == [b]
+    assert allowed(ab) == [c, STOP]
     assert allowed(ab, STOP) == [STOP]
     assert allowed(ab, STOP, PAD) == [STOP]
     assert processor.strayed == [False]
     assert allowed(ab) == [c, STOP]
+    # Whatever this is, it is not what was written under the masks above.
+    with pytest.raises(xgr.MatcherError, match="reset"):
+        allowed(ab, c, STOP)
+    assert allowed(ab, c) == [STOP]
 
 
 def test_wrong_arguments(schema):

@@ -6,7 +6,8 @@ model on one machine. In the order of reading:
 - `engine`: the loop. Requests are admitted once their grammar is ready, and each step feeds the tokens of all running
   requests to the model at once, computes the masks on another thread meanwhile, samples, and moves the grammars on;
 - `request`: one request as its client sees it: a stream of chunks, a result, a way to give it up;
-- `sampling`, `drafting`, `text`: choosing a token, guessing the next ones, and bytes that become text;
+- `sampling`, `drafting`, `thoughts`, `text`: choosing a token, guessing the next ones, telling thoughts from answers,
+  and bytes that become text;
 - `models`: what the engine asks of a model, and models of transformers and of llama.cpp that do it.
 """
 

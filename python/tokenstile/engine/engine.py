@@ -27,7 +27,7 @@ import logging
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from tokenstile.engine.drafting import NgramDrafter
 from tokenstile.engine.models import Feed
 from tokenstile.engine.request import FinishReason, GenerationRequest
 from tokenstile.engine.sampling import SamplingParams
+from tokenstile.engine.thoughts import Thoughts
 from tokenstile.exceptions import InvalidArgumentError, MatcherError
 from tokenstile.structured_output import RequestStatus, StructuredOutputManager
 
@@ -114,15 +115,16 @@ class Engine:
         """Begin a request. What is wrong with its grammar comes out of the request."""
         params = params or SamplingParams()
         tokens = self.model.encode(prompt) if isinstance(prompt, str) else list(prompt)
-        self._check_prompt(tokens)
-        request = GenerationRequest(request_id or f"request-{next(self._names)}", tokens, params)
+        self._check(tokens, params)
+        name = request_id or f"request-{next(self._names)}"
+        request = GenerationRequest(name, tokens, params, self._stops.union(params.stop_token_ids))
         with self._wake:
             if self._is_closing:
                 raise InvalidArgumentError("the engine is closed")
             request.structured = self.manager.grammar_init(
                 request.request_id,
                 structure,
-                stop_token_ids=self._stops.union(params.stop_token_ids) if params.stop_token_ids else None,
+                stop_token_ids=request.stops if params.stop_token_ids else None,
                 prompt_token_ids=tokens,
                 on_ready=self._notice,
             )
@@ -130,8 +132,10 @@ class Engine:
             self._wake.notify_all()
         return request
 
-    def _check_prompt(self, tokens: list[int]) -> None:
+    def _check(self, tokens: list[int], params: SamplingParams) -> None:
         size = self.model.tokenizer_info.vocab_size
+        if not all(0 <= token < size for token in params.stop_token_ids):
+            raise InvalidArgumentError(f"stop_token_ids must be from 0 to {size - 1}")
         if not tokens or not all(0 <= token < size for token in tokens):
             raise InvalidArgumentError(f"a prompt is one token or more, each from 0 to {size - 1}")
         if len(tokens) >= self.model.max_length:
@@ -268,21 +272,18 @@ class Engine:
         return chosen
 
     def _choose_row_by_row(self, turn: _Turn, rows: npt.NDArray[np.float32]) -> list[int]:
-        thoughts = _Thoughts(turn.request)
+        thoughts = Thoughts(turn.request)
         tokens: list[int] = []
         for row, guess in zip(rows, [*turn.drafts, None], strict=True):
             if thoughts.thinking:
                 # The answer is still to come.
-                row[list(self._stops_of(turn.request))] = -np.inf
+                row[list(turn.request.stops)] = -np.inf
             token = turn.request.sampler.choose(row)
             tokens.append(token)
-            if token != guess or token in self._stops_of(turn.request):
+            if token != guess or token in turn.request.stops:
                 break
             thoughts.split(token)
         return tokens
-
-    def _stops_of(self, request: GenerationRequest) -> frozenset[int]:
-        return self._stops.union(request.params.stop_token_ids)
 
     def _settle(self, turns: list[_Turn], chosen: dict[str, list[int]]) -> None:
         """Take the tokens: by the grammar, by the model's memory, by the client."""
@@ -304,11 +305,11 @@ class Engine:
 
     def _write(self, request: GenerationRequest, tokens: list[int]) -> list[int]:
         """Append tokens to the output until something ends it, and give those that were taken."""
-        thoughts = _Thoughts(request)
+        thoughts = Thoughts(request)
         for count, token in enumerate(tokens, start=1):
             request.output.append(token)
             text, reasoning = thoughts.split(token)
-            if not thoughts.thinking and token in self._stops_of(request):
+            if not thoughts.thinking and token in request.stops:
                 text = b""
             request.write(text, reasoning)
             if request.text.is_stopped:
@@ -333,7 +334,7 @@ class Engine:
         if structured is not None and structured.grammar is not None:
             # A grammar may have a stop token in the middle, so that one alone does not say it.
             return structured.grammar.is_terminated()
-        return request.output[-1] in self._stops_of(request)
+        return request.output[-1] in request.stops
 
     def _finish(
         self, request: GenerationRequest, reason: FinishReason, error: BaseException | None = None
@@ -360,7 +361,14 @@ class Engine:
 
     def _run(self) -> None:
         while not self._is_closing:
-            if not self.step():
+            try:
+                is_busy = self.step()
+            except Exception as error:  # noqa: BLE001 - clients wait: they must hear of it, whatever it is
+                _LOG.exception("the engine failed, and with it %s requests", len(self._running))
+                for request in list(self._running):
+                    self._finish(request, FinishReason.ERROR, error)
+                continue
+            if not is_busy:
                 self._sleep()
 
     def _sleep(self) -> None:
@@ -392,30 +400,3 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
-
-
-class _Thoughts:
-    """Follows the next tokens of a request and tells thoughts from the answer; the request itself does not move."""
-
-    def __init__(self, request: GenerationRequest) -> None:
-        structured: Any = request.structured
-        self._gate = structured.gate
-        self._position = structured.position
-        self._info = structured.tokenizer.info
-
-    @property
-    def thinking(self) -> bool:
-        """Whether a thought is under way."""
-        return self._position is not None and self._position.thinking
-
-    def split(self, token: int) -> tuple[bytes, bytes]:
-        """Go on by a token, and give its bytes: those of the answer, and those of a thought."""
-        data: bytes = self._info.token_bytes(token)
-        if self._gate is None:
-            return data, b""
-        self._position, answer = self._gate.step(self._position, token)
-        if answer is None:
-            return b"", data
-        if isinstance(answer, bytes):
-            return answer, data[: len(data) - len(answer)]
-        return data, b""

@@ -63,12 +63,16 @@ class Completion:
 
 
 class GenerationRequest:
-    """A request of an `Engine`, which makes it."""
+    """A request of an `Engine`, which makes it. Iterate over one only while the engine runs on its own thread."""
 
-    def __init__(self, request_id: str, prompt: list[int], params: SamplingParams) -> None:
+    def __init__(
+        self, request_id: str, prompt: list[int], params: SamplingParams, stops: frozenset[int]
+    ) -> None:
         self.request_id = request_id
         self.prompt = prompt
         self.params = params
+        self.stops = stops
+        """All tokens that end the output."""
         self.error: BaseException | None = None
         self.finish_reason: FinishReason | None = None
         # What follows belongs to the engine.

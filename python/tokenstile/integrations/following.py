@@ -20,7 +20,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile._core import CompiledGrammar, GrammarMatcher
-from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.exceptions import InvalidArgumentError, MatcherError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -107,7 +107,11 @@ class Rows:
         ]
 
     def move_to(self, sequences: list[list[int]]) -> list[Follower]:
-        """Let each row stand behind its tokens, and give the followers in the order of the rows."""
+        """Let each row stand behind its tokens, and give the followers in the order of the rows.
+
+        Whatever a library does, it asks for a mask before each token. So all tokens of a row but the last were there
+        before, in this row or in one of the same grammar; otherwise nobody knows what they are, and that is an error.
+        """
         before = self.followers
         if len(sequences) != len(before):
             raise InvalidArgumentError(f"there are {len(before)} rows under way, not {len(sequences)}")
@@ -115,6 +119,11 @@ class Rows:
         after: list[Follower] = []
         for row, tokens in enumerate(sequences):
             source = self._nearest(row, tokens)
+            if before[source].common_prefix(tokens) < len(tokens) - 1:
+                raise MatcherError(
+                    f"row {row} has more than one token that was not there before: it is not the text that this "
+                    "processor wrote. Call reset() before another generation"
+                )
             after.append(before[source].fork() if source in taken else before[source])
             taken.add(source)
         # All forks are made: now those that were forked may move.

@@ -58,9 +58,8 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc,unused-ignor
 
     Given one compiled grammar, all outputs follow it; given several, each prompt of the batch has its own. The first
     call after `reset` says what the prompts are. Calls with other prompts, or with another number of rows, begin anew;
-    so a processor may serve one ``generate`` after another. To go on from a conversation whose earlier part the same
-    processor wrote, call `reset` in between: what follows would be taken for more of that earlier part otherwise, and
-    end at once.
+    so a processor may serve one ``generate`` after another. Prompts that begin with those of the generation before are
+    taken for more of that one: call `reset` in between. Otherwise there is an error, or the output ends at once.
     """
 
     supports_continuous_batching = True
