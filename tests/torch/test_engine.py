@@ -138,9 +138,11 @@ def test_stop_texts(weights, alone):
     at, whole = next((at, each) for at, each in enumerate(alone) if requests()[at][2] is REPEATED)
     ids, _, structure = requests()[at]
     assert whole.text.startswith('"abc":true,')
-    done = run(engine(weights), [(ids, SamplingParams(max_tokens=90, stop=('e,"a', "zz")), structure)])[0]
-    assert done.text == '"abc":tru'
-    assert done.finish_reason is FinishReason.STOP
+    asked = (ids, SamplingParams(max_tokens=90, stop=('e,"abc":t', "zz")), structure)
+    plain, speculated = (run(engine(weights, num_speculative_tokens=count), [asked])[0] for count in (0, 4))
+    assert plain.text == speculated.text == '"abc":tru'
+    assert plain.finish_reason is speculated.finish_reason is FinishReason.STOP
+    assert plain.token_ids == speculated.token_ids
 
 
 def test_length(weights):
@@ -232,6 +234,24 @@ def test_one_bad_request_harms_no_other(weights):
                 served.submit(wrong)
         with pytest.raises(xgr.InvalidArgumentError, match="stop_token_ids"):
             served.submit([1], SamplingParams(stop_token_ids=(10**6,)))
+
+
+def test_tokens_that_do_not_fit_are_not_passed_on(weights):
+    """If the masks are lost on the way, the request fails, and its client sees nothing that its grammar has not."""
+    served = engine(weights)
+    fill = served.manager.grammar_bitmask
+
+    def lose(*arguments, **options):
+        rows = fill(*arguments, **options)
+        rows.bitmask[...] = -1
+        return rows
+
+    served.manager.grammar_bitmask = lose
+    request = served.submit(prompt("x"), LONG, structure=StructuredOutputsParams(regex="\u00e9{50}"))
+    served.run_until_idle()
+    with pytest.raises(xgr.MatcherError, match="does not fit"):
+        request.result(0)
+    assert "".join(chunk.text for chunk in request) == ""
 
 
 def test_a_model_that_fails(weights):

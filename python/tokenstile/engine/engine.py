@@ -286,45 +286,43 @@ class Engine:
         return tokens
 
     def _settle(self, turns: list[_Turn], chosen: dict[str, list[int]]) -> None:
-        """Take the tokens: by the grammar, by the model's memory, by the client."""
-        kept: dict[str, list[int]] = {}
-        for turn in turns:
-            request = turn.request
-            if request.request_id in chosen:
-                tokens = kept[request.request_id] = self._write(request, chosen[request.request_id])
-                # The last token was not fed: the others were, as guesses.
-                right = len(tokens) - 1
-                request.num_fed += right
-                request.num_accepted_drafts += right
-                if right < len(turn.drafts) and request.slot is not None:
-                    self.model.truncate(request.slot, request.num_fed)
-        fits = self.manager.accept_batch(kept)
-        for turn in turns:
-            if turn.request.request_id in fits:
-                self._end_if_over(turn.request, fits=fits[turn.request.request_id])
+        """Take the tokens: by the grammar first, then by the model's memory and by the client."""
+        taking = [turn for turn in turns if turn.request.request_id in chosen]
+        thoughts = {turn.request.request_id: Thoughts(turn.request) for turn in taking}
+        fits = self.manager.accept_batch(chosen)
+        for turn in taking:
+            request, name = turn.request, turn.request.request_id
+            if not fits[name]:
+                self._finish(request, FinishReason.ERROR, _misfit(request))
+                continue
+            request.output += chosen[name]
+            # The last token was not fed: the others were, as guesses.
+            right = len(chosen[name]) - 1
+            request.num_fed += right
+            request.num_accepted_drafts += right
+            if right < len(turn.drafts):
+                self._truncate(request)
+            self._write(request, chosen[name], thoughts[name])
+            self._end_if_over(request)
 
-    def _write(self, request: GenerationRequest, tokens: list[int]) -> list[int]:
-        """Append tokens to the output until something ends it, and give those that were taken."""
-        thoughts = Thoughts(request)
-        for count, token in enumerate(tokens, start=1):
-            request.output.append(token)
+    def _truncate(self, request: GenerationRequest) -> None:
+        assert request.slot is not None  # noqa: S101 - it is running
+        self.model.truncate(request.slot, request.num_fed)
+
+    def _write(self, request: GenerationRequest, tokens: list[int], thoughts: Thoughts) -> None:
+        """Pass the text of tokens on; a token that ended the output has none."""
+        has_stopped = self._has_stopped(request)
+        for at, token in enumerate(tokens):
             text, reasoning = thoughts.split(token)
-            if not thoughts.thinking and token in request.stops:
-                text = b""
-            request.write(text, reasoning)
+            is_end = has_stopped and at == len(tokens) - 1
+            request.write(b"" if is_end else text, reasoning)
             if request.text.is_stopped:
-                return tokens[:count]
-        return tokens
+                # What came behind a stop text is not part of the output.
+                del request.output[len(request.output) - len(tokens) + at + 1 :]
+                return
 
-    def _end_if_over(self, request: GenerationRequest, *, fits: bool) -> None:
-        structured = request.structured
-        assert structured is not None  # noqa: S101 - since `submit`
-        if not fits:
-            error = structured.error or MatcherError(
-                f"a token of {request.request_id} does not fit its grammar"
-            )
-            self._finish(request, FinishReason.ERROR, error)
-        elif request.text.is_stopped or self._has_stopped(request):
+    def _end_if_over(self, request: GenerationRequest) -> None:
+        if request.text.is_stopped or self._has_stopped(request):
             self._finish(request, FinishReason.STOP)
         elif len(request.output) >= request.params.max_tokens or len(request.tokens) >= self.model.max_length:
             self._finish(request, FinishReason.LENGTH)
@@ -400,3 +398,11 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _misfit(request: GenerationRequest) -> BaseException:
+    """Say why the tokens of a request were not taken."""
+    assert request.structured is not None  # noqa: S101 - since `submit`
+    return request.structured.error or MatcherError(
+        f"a token of {request.request_id} does not fit its grammar"
+    )

@@ -1,14 +1,14 @@
 """Models of transformers, with one block of memory for the keys and values of all slots.
 
-A step has rows of different lengths: a prompt, one token, one token and its guesses. They are padded on the right to
-one width, and each row says by its positions where its keys go and by its mask what it may look at. Padding is written
-to one more position that nobody looks at. Attention must be over the whole sequence: models with sliding windows or
-other kinds of state are refused.
+Requests that write feed one token, or one and its guesses. They are read in one pass: rows are padded on the right to
+one width, and each says by its positions where its keys go and by its mask what it may look at. Padding is written to
+one more position that nobody looks at. Prompts are read one by one. Attention must be over the whole sequence: models
+with sliding windows or other kinds of state are refused.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.integrations.transformers import tokenizer_info as read_tokenizer
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = ["TransformersModel"]
+
+_FEW_TOKENS: Final = 8
 
 
 class TransformersModel:
@@ -60,10 +62,14 @@ class TransformersModel:
 
     def forward(self, feeds: Sequence[Feed]) -> Any:  # noqa: ANN401 - an array of numpy
         """Read tokens. Gives a row of logits for each wanted token."""
+        rows: dict[int, torch.Tensor] = {}
         with torch.inference_mode():
-            return self._forward(feeds)
+            for group in _groups(feeds):
+                rows |= zip(group, self._read([feeds[at] for at in group]), strict=True)
+            return torch.cat([rows[at] for at in range(len(feeds))]).float().cpu().numpy()
 
-    def _forward(self, feeds: Sequence[Feed]) -> Any:  # noqa: ANN401 - an array of numpy
+    def _read(self, feeds: Sequence[Feed]) -> list[torch.Tensor]:
+        """Read tokens in one pass, padded to the longest."""
         width = max(len(feed.tokens) for feed in feeds)
         tokens = torch.tensor([feed.tokens + [0] * (width - len(feed.tokens)) for feed in feeds])
         positions = torch.tensor([self._positions(feed, width) for feed in feeds])
@@ -76,11 +82,10 @@ class TransformersModel:
             past_key_values=self._cache,
             use_cache=True,
         )
-        rows = [
+        return [
             output.logits[row, len(feed.tokens) - feed.num_logits : len(feed.tokens)]
             for row, feed in enumerate(feeds)
         ]
-        return torch.cat(rows).float().cpu().numpy()
 
     def _positions(self, feed: Feed, width: int) -> list[int]:
         """Say where the tokens of a row stand; padding goes behind the longest sequence."""
@@ -141,6 +146,13 @@ class _SlotCache(Cache):  # type: ignore[misc,unused-ignore] # transformers has 
     def get_seq_length(self, layer_idx: int = 0) -> int:  # noqa: ARG002 - transformers'
         """Give the length of the longest sequence; positions are always said, so nothing depends on it."""
         return self.used
+
+
+def _groups(feeds: Sequence[Feed]) -> list[list[int]]:
+    """Put those that feed a few tokens together, and let prompts go alone: padding costs as much as tokens."""
+    few = [at for at, feed in enumerate(feeds) if len(feed.tokens) <= _FEW_TOKENS]
+    alone = [[at] for at, feed in enumerate(feeds) if len(feed.tokens) > _FEW_TOKENS]
+    return [few, *alone] if few else alone
 
 
 def _check_attention(config: Any) -> None:  # noqa: ANN401 - a PretrainedConfig
