@@ -14,7 +14,6 @@ import ray
 
 import tokenstile as xgr
 from tokenstile.engine import SamplingParams
-from tokenstile.integrations.checkpoint import Checkpoint
 from tokenstile.integrations.ray import generate, llama_cpp_model, transformers_model
 from tokenstile.structured_output import StructuredOutputsParams
 
@@ -139,22 +138,3 @@ def test_what_is_wrong_comes_out_at_once(dataset, gguf, tmp_path):
         generate(dataset, schema={"type": 7}, model=model, checkpoint=tmp_path)
     with pytest.raises(xgr.InvalidArgumentError, match="schema"):
         generate(dataset, model=model, checkpoint=tmp_path)
-
-
-def test_a_line_that_was_cut_off_does_not_count(tmp_path):
-    first = Checkpoint(tmp_path)
-    first.put("a", {"text": "é"})
-    (path,) = tmp_path.glob("part-*")
-    with path.open("ab") as file:
-        file.write(b'{"text": "half')
-    second = Checkpoint(tmp_path)
-    second.refresh()
-    assert len(second) == 1
-    assert second.get("a") == {"text": "é", "key": "a"}
-    assert second.get("b") is None
-    second.put("b", {"text": "whole"})
-    third = Checkpoint(tmp_path)
-    third.refresh()
-    third.refresh()
-    assert len(third) == 2
-    assert third.get("b")["text"] == "whole"

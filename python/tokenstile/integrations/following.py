@@ -134,8 +134,7 @@ class Rows:
 
     def _nearest(self, row: int, tokens: list[int]) -> int:
         """Find the row of the same grammar that has most in common with these tokens."""
-        own = self.followers[row]
-        if own.common_prefix(tokens) == len(own.tokens):
+        if self.followers[row].common_prefix(tokens) >= len(tokens) - 1:
             return row
         first = row - row % self.width
         return max(
