@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tokenstile as xgr
@@ -36,6 +36,7 @@ def afresh(tokens, grammar=COMPILED):
     return 1 << STOP
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(TOKEN_IDS, max_size=8), max_size=8))
 def test_a_follower_goes_anywhere(sequences):
     follower = Follower(xgr.GrammarMatcher(COMPILED))
@@ -47,6 +48,7 @@ def test_a_follower_goes_anywhere(sequences):
         assert mask(twin) == afresh(twin.tokens)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_rows_are_exchanged_cut_and_continued(data):
     rows = Rows([COMPILED, OTHER], 6)
