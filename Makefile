@@ -83,7 +83,8 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into s
 	rm -rf site && mkdir -p site
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
-		'!tokenstile.kernels.torch_compile'
+		'!tokenstile.kernels.torch_compile' '!tokenstile.structured_output.adapters.xgrammar' \
+		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core'
 
 wheel: $(VENV)/.installed ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist

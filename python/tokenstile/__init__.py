@@ -139,7 +139,13 @@ _LAZY = {
     "normalize_tool_choice": "tokenstile.tool_calling",
     "register_model_structural_tag": "tokenstile.tool_calling",
 }
-_LAZY_MODULES = {"builtin_structural_tag", "openai_tool_call_schema", "structural_tag", "tool_calling"}
+_LAZY_MODULES = {
+    "builtin_structural_tag",
+    "openai_tool_call_schema",
+    "structural_tag",
+    "structured_output",
+    "tool_calling",
+}
 
 
 def __getattr__(name: str) -> object:

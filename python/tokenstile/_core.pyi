@@ -346,7 +346,7 @@ def batch_fill_drafts(
     batch: BatchGrammarMatcher,
     matchers: Iterable[GrammarMatcher],
     starts: Sequence[int],
-    drafts: Iterable[Iterable[int]],
+    drafts: Iterable[Iterable[int]] | None,
     parents: Iterable[Iterable[int] | None] | None,
     bitmask: Any,
 ) -> list[bytes]: ...

@@ -16,7 +16,7 @@ class HeldBackend(TokenstileBackend):
         self.begun = threading.Semaphore(0)
         self.count = 0
 
-    def compile_grammar(self, grammar_type, grammar_spec, stop_token_ids=None, *, timeout=None, cancel=None):
+    def compile_grammar(self, grammar_type, grammar_spec, stop_token_ids=None, *, cancel=None, **_):
         self.count += 1
         self.begun.release()
         if grammar_spec != "now":
@@ -58,10 +58,10 @@ class Opaque:
 class BrokenOpaque(Opaque):
     """One that raises where others answer."""
 
-    def fill_bitmask(self, bitmask, index):
+    def fill_bitmask(self, *_):
         raise OSError("no mask today")
 
-    def accept_tokens(self, request_id, tokens):
+    def accept_tokens(self, *_):
         raise OSError("no tokens today")
 
 

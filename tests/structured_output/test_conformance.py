@@ -31,15 +31,18 @@ def test_checks_say_what_they_ask_for():
 
 # Each breaks one rule; the checks that must see it.
 FAULTS = {
-    "accept_tokens": ("accepts_nothing", lambda self, _id, tokens: bool(tokens) and self.matcher.accept_token(tokens[0])),
+    "accept_tokens": (
+        "accepts_nothing",
+        lambda self, _id, tokens: bool(tokens) and self.matcher.accept_token(tokens[0]),
+    ),
     "validate_tokens": (
         "validating_moves_nothing",
         lambda self, tokens: [token for token in tokens if self.matcher.accept_token(token)],
     ),
     "rollback": ("rolling_back_nothing_does_nothing", lambda self, count: self.matcher.rollback(count)),
-    "fill_bitmask": ("fills_the_whole_row", lambda self, mask, row: mask.__setitem__((row, 0), 1)),
+    "fill_bitmask": ("fills_the_whole_row", lambda _, mask, row: mask.__setitem__((row, 0), 1)),
     "is_terminated": ("terminates_by_a_stop_token_only", lambda self: self.matcher.is_completed()),
-    "reset": ("resets", lambda self: None),  # noqa: ARG005 - a fault
+    "reset": ("resets", lambda _: None),
     "fresh": ("begins_anew", lambda self, stops=None: self),  # noqa: ARG005 - a fault
 }
 

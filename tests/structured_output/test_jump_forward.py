@@ -65,9 +65,9 @@ def test_without_a_tokenizer(forced):
 
 
 def test_a_tokenizer_that_changes_the_text(forced):
-    assert forced('root ::= "mm" [a-e]', lambda text: [11, 2, 2]) == ["m", "m"]
-    assert forced('root ::= "mm" [a-e]', lambda text: [999]) == ["m", "m"]
-    assert forced('root ::= "mm" [a-e]', lambda text: []) == ["m", "m"]
+    assert forced('root ::= "mm" [a-e]', lambda _: [11, 2, 2]) == ["m", "m"]
+    assert forced('root ::= "mm" [a-e]', lambda _: [999]) == ["m", "m"]
+    assert forced('root ::= "mm" [a-e]', lambda _: []) == ["m", "m"]
 
 
 def test_through_the_manager(make_manager, monkeypatch):

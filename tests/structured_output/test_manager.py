@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import threading
-from concurrent.futures import CancelledError
+import weakref
 
 import numpy as np
 import pytest
 
 import tokenstile as xgr
 from tests.structured_output import backends
-from tokenstile.structured_output import RequestStatus, StructuredOutputsParams
+from tokenstile.structured_output import ReasoningMarkers, RequestStatus, StructuredOutputsParams
 
 REGEX = StructuredOutputsParams(regex="ab*c")
 BAD = StructuredOutputsParams(regex="((")
@@ -36,7 +37,7 @@ def held(make_manager):
 def test_three_ways_to_wait(make_manager):
     manager = make_manager()
     called = threading.Event()
-    request = manager.grammar_init("callback", REGEX, on_ready=lambda request: called.set())
+    request = manager.grammar_init("callback", REGEX, on_ready=lambda _: called.set())
     assert called.wait(30)
     assert request.is_schedulable
     assert manager.grammar_init("future", REGEX).future.result(30).is_terminated() is False
@@ -55,8 +56,9 @@ def test_a_request_is_unschedulable_until_its_grammar_is_ready(held):
     assert request.grammar is None
     with pytest.raises(xgr.InvalidArgumentError, match="cannot be scheduled"):
         manager.grammar_bitmask(["r"])
-    with pytest.raises(xgr.TokenstileError, match="compiling"):
-        manager.accept_tokens("r", [0])
+    manager.grammar_init("free", None)
+    with pytest.raises(xgr.InvalidArgumentError, match="compiling"):
+        manager.accept_batch({"free": [0], "r": [0]})
     release()
     request.result(30)
     assert manager.is_schedulable("r")
@@ -114,7 +116,7 @@ def test_cancelling_while_compiling(held):
     first, second = manager.grammar_init("1", REGEX), manager.grammar_init("2", REGEX)
     manager.cancel("1")
     assert first.status is RequestStatus.CANCELLED
-    with pytest.raises(CancelledError):
+    with pytest.raises(xgr.CancelledError, match="'1' was cancelled"):
         first.result(30)
     release()
     assert second.result(30) is not None
@@ -124,7 +126,9 @@ def test_cancelling_while_compiling(held):
 def test_the_last_to_cancel_stops_the_compilation(make_manager):
     # Takes minutes if it is let: only cancelling ends the test in time.
     manager = make_manager(compile_workers=1, compile_timeout=None)
-    heavy = StructuredOutputsParams(grammar="root ::= " + " | ".join(f'"{n}" [a-z]{{1,99}}' for n in range(200_000)))
+    heavy = StructuredOutputsParams(
+        grammar="root ::= " + " | ".join(f'"{n}" [a-z]{{1,99}}' for n in range(200_000))
+    )
     requests = [manager.grammar_init(str(at), heavy) for at in range(3)]
     for request in requests:
         request.cancel()
@@ -137,10 +141,68 @@ def test_cancelling_a_task_cancels_its_request(held):
 
     async def wait_a_moment():
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(manager.grammar_init("r", REGEX)._wait(), 0.05)
+            await asyncio.wait_for(manager.grammar_init("r", REGEX), 0.05)
 
     asyncio.run(wait_a_moment())
     assert manager.get("r").status is RequestStatus.CANCELLED
+
+
+def test_cancelling_a_request_does_not_look_like_cancelling_a_task(held):
+    manager, _, _ = held
+
+    async def wait():
+        request = manager.grammar_init("r", REGEX)
+        asyncio.get_running_loop().call_later(0.01, request.cancel)
+        with pytest.raises(xgr.CancelledError):
+            await request
+        return "went on"
+
+    assert asyncio.run(wait()) == "went on"
+
+
+def test_what_is_wrong_with_the_call_leaves_no_request(make_manager):
+    manager = make_manager()
+    for options, error in [
+        ({"params": StructuredOutputsParams(json={"const": object()})}, xgr.InvalidArgumentError),
+        ({"params": REGEX, "timeout": float("nan")}, xgr.InvalidArgumentError),
+        ({"params": REGEX, "timeout": -1}, xgr.InvalidArgumentError),
+        ({"params": REGEX, "backend": "nobody"}, xgr.InvalidArgumentError),
+        ({"params": REGEX, "stop_token_ids": 5}, TypeError),
+        ({"params": REGEX, "reasoning": ReasoningMarkers(end="")}, xgr.InvalidArgumentError),
+    ]:
+        with pytest.raises(error):
+            manager.grammar_init("r", **options)
+        assert not manager._requests
+    assert manager.grammar_init("r", REGEX, timeout=float("inf")).result(30) is not None
+
+
+def test_requests_are_freed_without_the_garbage_collector(make_manager, begin):
+    manager = make_manager()
+    gc.collect()
+    gc.disable()
+    try:
+        kept = []
+        for number in range(20):
+            request = begin(manager, str(number), f"a{{{number + 1}}}", timeout=1000)
+            manager.grammar_bitmask([str(number)])
+            kept.append(weakref.ref(request))
+            manager.release(str(number))
+        del request
+        assert sum(reference() is not None for reference in kept) == 0
+    finally:
+        gc.enable()
+
+
+def test_ids_of_numpy(make_manager, begin, show):
+    manager = make_manager(num_speculative_tokens=3, reasoning=ReasoningMarkers(end=5))
+    begin(manager, "thinks")
+    begin(manager, "not", reasoning=False)
+    drafts = {name: np.array([0, 5, 0]) for name in ("thinks", "not")}
+    assert show(manager.grammar_bitmask(["thinks", "not"], drafts).bitmask)[2:5] == ["a ab", "b c", "a ab"]
+    assert manager.accept_batch({"thinks": np.array([2, 5, 0]), "not": np.array([0, 2])}) == {
+        "thinks": True,
+        "not": True,
+    }
 
 
 def test_a_cancelled_request_can_be_released_and_begun_again(held):
@@ -289,7 +351,9 @@ def test_a_backend_that_raises_fails_its_own_request(make_manager, begin, show):
 
 def test_unknown_backends_are_named(make_manager):
     manager = make_manager(backend="nobody")
-    with pytest.raises(xgr.InvalidArgumentError, match="there is no backend 'nobody'; there are .*tokenstile"):
+    with pytest.raises(
+        xgr.InvalidArgumentError, match=r"there is no backend 'nobody'; there are .*tokenstile"
+    ):
         manager.grammar_init("r", REGEX)
 
 
@@ -358,7 +422,7 @@ def test_filling_while_something_else_runs(make_manager, begin, show):
     assert show(manager.grammar_bitmask_async(["r"]).result(30).bitmask) == ["a ab"]
 
 
-def test_after_the_end(make_manager, held):
+def test_after_the_end(held):
     manager, _, release = held
     waiting = manager.grammar_init("r", REGEX)
     release()
@@ -383,6 +447,12 @@ def test_tracing(make_manager, begin, caplog):
         begin(manager, "r")
         manager.accept_tokens("r", [1])
         manager.grammar_init("bad", BAD).future.exception(30)
+        manager.shutdown()
     text = caplog.text
-    for said in ("compile regex for r", "compiled regex in", "tokens of r do not fit: [1]", "no grammar for bad"):
+    for said in (
+        "compile regex for r",
+        "compiled regex in",
+        "tokens of r do not fit: [1]",
+        "no grammar for bad",
+    ):
         assert said in text

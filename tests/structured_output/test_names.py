@@ -16,7 +16,10 @@ from tokenstile.structured_output.key import GrammarType
 CLASSES = {
     "GrammarType": (None, {}),
     "VocabType": (None, {}),
-    "TokenizerInfo": (None, {"from_tokenizer": ["tokenizer", "vocab_size"], "_detect_vocab_type": ["tokenizer"]}),
+    "TokenizerInfo": (
+        None,
+        {"from_tokenizer": ["tokenizer", "vocab_size"], "_detect_vocab_type": ["tokenizer"]},
+    ),
     "CompiledGrammar": (
         None,
         {
@@ -214,7 +217,9 @@ def test_compiling_without_blocking():
 
     async def compile_some():
         work = [backend.compile_grammar_async(GrammarType.REGEX, f"a{{{count}}}") for count in range(1, 9)]
-        return await asyncio.gather(*work, backend.compile_grammar_async(GrammarType.REGEX, "(("), return_exceptions=True)
+        return await asyncio.gather(
+            *work, backend.compile_grammar_async(GrammarType.REGEX, "(("), return_exceptions=True
+        )
 
     *good, bad = asyncio.run(compile_some())
     assert all(allowed(grammar) for grammar in good)

@@ -52,6 +52,8 @@ def test_the_empty_regex_is_legal():
         ({"json_object": False}, "json_object must be true"),
         ({"choice": []}, "at least one text"),
         ({"choice": ["a", 1]}, r"choice\[1\] must be str, not int"),
+        ({"choice": ["a", "b\ud800"]}, r"choice\[1\] has a lone surrogate at 1"),
+        ({"regex": "\udfff"}, "regex has a lone surrogate"),
         ({"choice": "ab"}, "choice must be list or tuple, not str"),
         ({"grammar": " \n"}, "grammar must not be blank"),
         ({"json": ""}, "json must not be blank"),

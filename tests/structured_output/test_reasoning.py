@@ -42,10 +42,10 @@ def test_a_thought_and_an_answer(make_manager, begin, show, ids, markers):
         ("a|</think>", False),
     ],
 )
-@pytest.mark.parametrize("markers", [TEXT, TOKEN], ids=["text", "token"])
-def test_the_prompt_says_where_a_request_starts(make_manager, begin, ids, markers, prompt, thinks):
-    manager = make_manager(reasoning=markers)
-    assert begin(manager, "r", prompt_token_ids=ids(prompt)).is_thinking is thinks
+def test_the_prompt_says_where_a_request_starts(make_manager, begin, ids, prompt, thinks):
+    for markers in (TEXT, TOKEN):
+        manager = make_manager(reasoning=markers)
+        assert begin(manager, "r", prompt_token_ids=ids(prompt)).is_thinking is thinks
 
 
 def test_without_a_marker_in_the_prompt(make_manager, begin, show, ids):
@@ -186,10 +186,21 @@ def test_drafts_across_the_end_of_a_thought(make_manager, begin, show, ids):
     manager.accept_tokens("settled", ids("a"))
     drafts = {"r": ids("c|</think>|a|b|a|c"), "settled": ids("b|c")}
     result = manager.grammar_bitmask(["r", "settled"], drafts)
-    assert show(result.bitmask) == ["*", "*", "a ab <think>", "b c", "b c", "b c", "b c", "b c", "b c", "</s>"]
+    assert show(result.bitmask) == [
+        "*",
+        "*",
+        "a ab <think>",
+        "b c",
+        "b c",
+        "b c",
+        "b c",
+        "b c",
+        "b c",
+        "</s>",
+    ]
     assert result.num_acceptable_drafts == [4, 2]
     assert manager.get("r").is_thinking
-    result = manager.grammar_bitmask(["r"], {"r": ids("c|</think>") + [-1, -1]})
+    result = manager.grammar_bitmask(["r"], {"r": [*ids("c|</think>"), -1, -1]})
     assert show(result.bitmask) == ["*", "*", "a ab <think>", "*", "*"]
     assert result.num_acceptable_drafts == [2]
 

@@ -41,7 +41,7 @@ def test_registering(context, monkeypatch):
 
 
 def test_a_library_that_is_not_installed_is_named(context, monkeypatch):
-    monkeypatch.setattr(registry, "_is_installed", lambda library: False)
+    monkeypatch.setattr(registry, "_is_installed", lambda _: False)
     for name in ("xgrammar", "llguidance", "guidance", "outlines_core", "outlines"):
         with pytest.raises(xgr.InvalidArgumentError, match=r"needs the package \w+, which is not installed"):
             create_backend(name, context)

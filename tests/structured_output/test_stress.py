@@ -55,7 +55,9 @@ def make_tokenizers(deepseek, tmp_path):
             folder.mkdir()
             text = gzip.decompress((FOLDER / name / "tokenizer.json.gz").read_bytes())
             (folder / "tokenizer.json").write_bytes(text)
-            (folder / "tokenizer_config.json").write_bytes((FOLDER / name / "tokenizer_config.json").read_bytes())
+            (folder / "tokenizer_config.json").write_bytes(
+                (FOLDER / name / "tokenizer_config.json").read_bytes()
+            )
             found.append(xgr.TokenizerInfo.from_file(folder))
         return found
     tokens = deepseek.decoded_vocab
@@ -162,5 +164,4 @@ def test_memory_stays_flat(deepseek):
             sizes.append(resident_bytes())
             assert not manager._requests
             assert manager._pool.pending() == 0
-    print("resident MiB after each round:", [size >> 20 for size in sizes])
     assert sizes[-1] - sizes[1] < SLACK_BYTES, sizes

@@ -40,7 +40,8 @@ impl Job<'_> {
 
 /// Fill the masks of many matchers, each followed by the masks along its draft tokens.
 ///
-/// Matcher ``i`` has the rows from ``starts[i]`` on: one for where it stands, and one for each token of ``drafts[i]``.
+/// Matcher ``i`` has the rows from ``starts[i]`` on: one for where it stands, and one for each token of ``drafts[i]``;
+/// ``drafts`` is None if there are none.
 /// ``parents`` is None if all drafts are chains, or has for each matcher None or the number of the draft that each draft
 /// follows, -1 for the place of the matcher. Rows after a draft that does not fit repeat the last mask; rows after the
 /// end of the text, and from padding (-1) on, allow everything. No matcher moves.
@@ -52,18 +53,23 @@ pub(crate) fn batch_fill_drafts<'py>(
     batch: &Bound<'py, BatchGrammarMatcher>,
     matchers: &Bound<'py, PyAny>,
     starts: Vec<usize>,
-    drafts: &Bound<'py, PyAny>,
+    drafts: Option<&Bound<'py, PyAny>>,
     parents: Option<&Bound<'py, PyAny>>,
     bitmask: &Bound<'py, PyAny>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let py = bitmask.py();
     let matchers = collect(matchers)?;
-    let drafts = drafts.try_iter()?.map(|tokens| integers(&tokens?)).collect::<PyResult<Vec<_>>>()?;
+    let drafts = match drafts {
+        None => vec![Vec::new(); matchers.len()],
+        Some(drafts) => drafts.try_iter()?.map(|tokens| integers(&tokens?)).collect::<PyResult<Vec<_>>>()?,
+    };
     let parents = match parents {
         None => vec![None; matchers.len()],
         Some(parents) => parents
             .try_iter()?
-            .map(|list| list.and_then(|list| if list.is_none() { Ok(None) } else { integers(&list).map(Some) }))
+            .map(|list| {
+                list.and_then(|list| if list.is_none() { Ok(None) } else { integers(&list).map(Some) })
+            })
             .collect::<PyResult<Vec<_>>>()?,
     };
     check_length(py, "starts", starts.len(), matchers.len())?;
@@ -86,9 +92,12 @@ pub(crate) fn batch_fill_drafts<'py>(
         jobs.push(Job { rows, ..job });
     }
     let (batch, are_apart) = (batch.get(), mask.rows.are_apart());
-    let results = py.detach(|| {
-        if are_apart { batch.share(&jobs, Job::run) } else { jobs.iter().map(Job::run).collect() }
-    });
+    let results =
+        py.detach(
+            || {
+                if are_apart { batch.share(&jobs, Job::run) } else { jobs.iter().map(Job::run).collect() }
+            },
+        );
     Ok(results.iter().map(|outcomes| PyBytes::new(py, outcomes)).collect())
 }
 
@@ -123,14 +132,14 @@ fn take_rows(
     start: usize,
     count: usize,
 ) -> PyResult<Vec<MaskRow>> {
-    let mut rows = Vec::with_capacity(count);
-    for row in start..start.saturating_add(count) {
-        rows.push(mask.rows.get(py, isize::try_from(row).unwrap_or(-1))?);
+    let take = |row: usize| {
+        let found = mask.rows.get(py, isize::try_from(row).unwrap_or(-1))?;
         if std::mem::replace(&mut taken[row], true) {
             return Err(errors::argument(py, format!("two matchers have the row {row}")));
         }
-    }
-    Ok(rows)
+        Ok(found)
+    };
+    (start..start.saturating_add(count)).map(take).collect()
 }
 
 fn fill(row: MaskRow, content: Row<'_>) {

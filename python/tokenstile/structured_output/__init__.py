@@ -23,6 +23,7 @@ from __future__ import annotations
 from tokenstile.structured_output.backend import TokenstileBackend, TokenstileGrammar
 from tokenstile.structured_output.batch import GrammarBitmask
 from tokenstile.structured_output.bitmask_pool import BitmaskPool
+from tokenstile.structured_output.compile_pool import CompileTimeoutError
 from tokenstile.structured_output.composite import CompositeGrammar
 from tokenstile.structured_output.contract import (
     BackendContext,
@@ -47,6 +48,7 @@ __all__ = [
     "AsyncXGrammarBackend",
     "BackendContext",
     "BitmaskPool",
+    "CompileTimeoutError",
     "CompositeGrammar",
     "DraftTree",
     "GrammarBitmask",

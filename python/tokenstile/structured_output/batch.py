@@ -10,8 +10,9 @@ raises, its request fails and its rows are all ones, and the others know nothing
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -94,6 +95,9 @@ class BatchFiller:
         bitmask: Any,  # noqa: ANN401 - any array
     ) -> GrammarBitmask:
         """Fill the rows of ``requests``, from row 0 on, and return where they are."""
+        matchers = [request.native for request in requests]
+        if not drafts and None not in matchers and len(matchers) <= len(bitmask):
+            return self._fill_plainly(requests, cast("list[GrammarMatcher]", matchers), bitmask)
         work = _Work(np.asarray(bitmask), drafts or {})
         for request in requests:
             work.add(request)
@@ -101,6 +105,20 @@ class BatchFiller:
         rows = bitmask[: work.row]
         ids = [request.request_id for request in requests]
         return GrammarBitmask(rows, ids, work.starts, work.counts, work.acceptable, work.outcomes)
+
+    def _fill_plainly(
+        self,
+        requests: Sequence[StructuredOutputRequest],
+        matchers: Sequence[GrammarMatcher],
+        bitmask: Any,  # noqa: ANN401 - any array
+    ) -> GrammarBitmask:
+        """Fill a row for each request: the common case, with as little Python as can be."""
+        count = len(requests)
+        starts = list(range(count))
+        if count:
+            batch_fill_drafts(self.batch, matchers, starts, None, None, bitmask)
+        ids = [request.request_id for request in requests]
+        return GrammarBitmask(bitmask[:count], ids, starts, [1] * count, [0] * count, [()] * count)
 
 
 class _Work:
@@ -137,7 +155,7 @@ class _Work:
         self.acceptable.append(0)
         self.outcomes.append(())
         self.row += count
-        if request.matcher is not None and request.gate is None and request.error is None:
+        if request.native is not None:
             self._add_native(request, start, drafts)
         else:
             self._add_slowly(request, start, drafts)
@@ -166,9 +184,9 @@ class _Work:
                 self._note(len(self.starts) - 1, [3 if token == PADDING else 1 for token in tokens])
             else:
                 self._note(len(self.starts) - 1, [3] * len(tokens))
-        elif request.matcher is not None and not request.needs_gate:
+        elif request.native is not None:
             self._add_native(request, start, drafts)
-        elif request.matcher is not None and not tokens:
+        elif request.matcher is not None and len(tokens) == 0:
             self._add_without_drafts(request, start, rows)
         else:
             self._add_by_contract(request, drafts, rows)
@@ -185,7 +203,9 @@ class _Work:
     def _add_by_contract(
         self, request: StructuredOutputRequest, drafts: Drafts, rows: npt.NDArray[np.int32]
     ) -> None:
-        tree = drafts if isinstance(drafts, DraftTree) else DraftTree(drafts, range(-1, len(drafts) - 1))
+        is_tree = isinstance(drafts, DraftTree)
+        tokens = list(map(operator.index, drafts.tokens if isinstance(drafts, DraftTree) else drafts))
+        tree = DraftTree(tokens, drafts.parents if is_tree else range(-1, len(tokens) - 1))  # type: ignore[union-attr]
         grammar = request.grammar
         assert grammar is not None  # noqa: S101 - for the type checker
         if request.matcher is not None:
@@ -199,7 +219,7 @@ class _Work:
             request.fail(error)
             rows.fill(-1)
             outcomes = [3] * len(tree.tokens)
-        self._note(len(self.starts) - 1, outcomes, is_tree=isinstance(drafts, DraftTree))
+        self._note(len(self.starts) - 1, outcomes, is_tree=is_tree)
 
     def _note(self, request: int, outcomes: Sequence[int], *, is_tree: bool = False) -> None:
         self.outcomes[request] = outcomes

@@ -27,9 +27,13 @@ from tokenstile.structured_output.deadlines import Deadlines
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-__all__ = ["CompilePool", "Waiter"]
+__all__ = ["CompilePool", "CompileTimeoutError", "Waiter"]
 
 GrammarFuture = Future[StructuredOutputGrammar]
+
+
+class CompileTimeoutError(LimitExceededError):
+    """A grammar was not ready in the time that its request has."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -39,7 +43,8 @@ class Waiter:
     future: GrammarFuture
     begin: Callable[[StructuredOutputGrammar], StructuredOutputGrammar]
     """Makes the request's own grammar of the one that was compiled."""
-    timed_out: bool = False
+    on_timeout: Callable[[], None]
+    """Called before the future hears that the time is over."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -95,16 +100,17 @@ class CompilePool:
 
     def _watch(self, compilation: _Compilation, waiter: Waiter, timeout: float | None) -> None:
         """See to it that a waiter can leave: by cancelling its future, or when its time is over."""
+        # Weak: a request that is long done must not be kept until its deadline, nor wait for the garbage collector.
+        places = weakref.ref(compilation), weakref.ref(waiter)
 
         def on_done(future: GrammarFuture) -> None:
-            if future.cancelled():
-                self._leave(compilation, waiter)
+            work, gone = places[0](), places[1]()
+            if future.cancelled() and work is not None and gone is not None:
+                self._leave(work, gone)
 
         waiter.future.add_done_callback(on_done)
         if timeout is not None:
-            # Weak: a request that is long done must not be kept until its deadline.
-            expire = partial(self._expire, weakref.ref(compilation), weakref.ref(waiter), timeout)
-            self._deadlines.add(max(timeout, 0.0), expire)
+            self._deadlines.add(timeout, partial(self._expire, *places, timeout))
 
     def _expire(
         self,
@@ -117,9 +123,9 @@ class CompilePool:
         if work is None or late is None or not self._leave(work, late):
             return
         if late.future.set_running_or_notify_cancel():
-            late.timed_out = True
+            late.on_timeout()
             message = f"the grammar was not compiled within {timeout:g} seconds"
-            late.future.set_exception(LimitExceededError(message, help="raise the request's timeout"))
+            late.future.set_exception(CompileTimeoutError(message, help="raise the request's timeout"))
 
     def _leave(self, compilation: _Compilation, waiter: Waiter) -> bool:
         """Let a waiter go; returns whether it was still waiting. The last one stops the compilation."""

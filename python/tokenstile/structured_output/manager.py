@@ -25,11 +25,12 @@ It belongs to no engine: it knows request ids, token ids and arrays. The rules:
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -65,6 +66,8 @@ __all__ = ["StructuredOutputManager"]
 logger = logging.getLogger("tokenstile.structured_output")
 
 _NO_BACKEND = "none"
+# Gates are kept by their markers, which requests can bring; more than a server has models is somebody playing.
+_MOST_GATES = 64
 
 
 class StructuredOutputManager:
@@ -139,6 +142,8 @@ class StructuredOutputManager:
         the prompt then says whether the request begins with a thought. ``timeout`` is how many seconds the request
         waits for its grammar. What is wrong with the grammar comes out of the request, not of this call.
         """
+        patience = _check_timeout(self._compile_timeout if timeout is None else timeout)
+        stops = None if stop_token_ids is None else frozenset(stop_token_ids)
         known = self._tokenizer(tokenizer, vocab_size)
         name = backend or self._default_backend
         chosen = None if params is None else self._backends.find(name, known, params)
@@ -161,7 +166,7 @@ class StructuredOutputManager:
         if on_ready is not None:
             request.add_done_callback(on_ready)
         if chosen is not None and future is not None:
-            self._compile(request, chosen, future, stop_token_ids, timeout)
+            self._compile(request, chosen, future, stops, patience)
         return request
 
     def _compile(
@@ -169,15 +174,19 @@ class StructuredOutputManager:
         request: StructuredOutputRequest,
         chosen: KnownBackend,
         future: GrammarFuture,
-        stop_token_ids: Collection[int] | None,
+        stops: Collection[int] | None,
         timeout: float | None,
     ) -> None:
         key = request.key
         assert key is not None  # noqa: S101 - for the type checker
-        stops = None if stop_token_ids is None else frozenset(stop_token_ids)
         unique = None if chosen.shares_grammars else request.request_id
-        waiter = Waiter(future, partial(_begin, chosen, stops))
-        future.add_done_callback(partial(self._on_settled, request, waiter))
+        waiter = Waiter(
+            future,
+            partial(self._begin, chosen, stops, request.begun_at),
+            partial(self.metrics.count, "compile_timeouts_total", chosen.name),
+        )
+        # Not the request itself: the future would keep it, and it keeps the future.
+        future.add_done_callback(partial(self._on_settled, request.request_id, chosen.name))
         logger.debug(
             "compile %s for %s", key.grammar_type.value, request.request_id, extra={"backend": chosen.name}
         )
@@ -185,7 +194,7 @@ class StructuredOutputManager:
             (chosen.key, key, unique),
             partial(self._do_compile, chosen, key, stops),
             waiter,
-            self._compile_timeout if timeout is None else timeout,
+            timeout,
         )
         if joined:
             self.metrics.count("compile_shared_total", chosen.name)
@@ -210,26 +219,37 @@ class StructuredOutputManager:
         logger.debug("compiled %s in %.3f ms", key.grammar_type.value, seconds * 1e3)
         return grammar
 
-    def _on_settled(self, request: StructuredOutputRequest, waiter: Waiter, future: GrammarFuture) -> None:
-        """Count how the wait of a request ended."""
-        backend = request.backend
+    def _begin(
+        self,
+        chosen: KnownBackend,
+        stops: Collection[int] | None,
+        begun_at: float,
+        compiled: StructuredOutputGrammar,
+    ) -> StructuredOutputGrammar:
+        """Make a request's own grammar of a compiled one."""
+        grammar = compiled.fresh(stops) if chosen.shares_grammars else compiled
+        self.metrics.observe("compile_wait_seconds", chosen.name, time.perf_counter() - begun_at)
+        return grammar
+
+    def _on_settled(self, request_id: str, backend: str, future: GrammarFuture) -> None:
+        """Take note of requests that get no grammar."""
         if future.cancelled():
             self.metrics.count("compile_cancelled_total", backend)
-            logger.debug("cancelled %s", request.request_id)
+            logger.debug("cancelled %s", request_id)
         elif future.exception() is not None:
-            if waiter.timed_out:
-                self.metrics.count("compile_timeouts_total", backend)
-            logger.debug("no grammar for %s: %s", request.request_id, future.exception())
-        else:
-            self.metrics.observe("compile_wait_seconds", backend, time.perf_counter() - request.begun_at)
+            logger.debug("no grammar for %s: %s", request_id, future.exception())
 
     def get(self, request_id: str) -> StructuredOutputRequest:
         """Return a request."""
-        with self._lock:
-            request = self._requests.get(request_id)
-        if request is None:
-            raise InvalidArgumentError(f"there is no request {request_id!r}")
-        return request
+        return self._find((request_id,))[0]
+
+    def _find(self, request_ids: Iterable[str]) -> list[StructuredOutputRequest]:
+        """Return requests; a lookup needs no lock."""
+        known = self._requests
+        try:
+            return [known[request_id] for request_id in request_ids]
+        except KeyError as missing:
+            raise InvalidArgumentError(f"there is no request {missing.args[0]!r}") from None
 
     def is_schedulable(self, request_id: str) -> bool:
         """Tell whether a request can be put into a batch."""
@@ -261,6 +281,8 @@ class StructuredOutputManager:
         with self._lock:
             gate = self._gates.get(key)
             if gate is None:
+                if len(self._gates) >= _MOST_GATES:
+                    self._gates.clear()
                 gate = self._gates[key] = ReasoningGate(markers, known.info)
         return gate
 
@@ -279,8 +301,8 @@ class StructuredOutputManager:
         on", or a `DraftTree`. All requests must have vocabularies of one size. ``out`` is a bitmask of the caller's to
         fill instead of the manager's own; the calls of several threads then do not wait for each other.
         """
-        requests = [self.get(request_id) for request_id in request_ids]
         started = time.perf_counter()
+        requests = self._find(request_ids)
         if out is not None:
             result = self._filler.fill(requests, drafts, out)
         else:
@@ -304,7 +326,7 @@ class StructuredOutputManager:
     def _count_fill(
         self, requests: Sequence[StructuredOutputRequest], result: GrammarBitmask, seconds: float
     ) -> None:
-        backend = requests[0].backend if requests else _NO_BACKEND
+        backend = _backend_of(requests)
         self.metrics.observe("fill_seconds", backend, seconds)
         rows = sum(result.counts)
         self.metrics.count("fill_rows_total", backend, rows)
@@ -335,23 +357,36 @@ class StructuredOutputManager:
     def accept_batch(self, tokens: Mapping[str, Sequence[int]]) -> dict[str, bool]:
         """Take the tokens of many requests; returns which of them fit. Those of the others are not taken."""
         started = time.perf_counter()
-        requests = {request_id: self.get(request_id) for request_id in tokens}
-        native: dict[str, GrammarMatcher] = {}
-        for name, request in requests.items():
-            matcher = _native_matcher(request, tokens[name])
-            if matcher is not None:
-                native[name] = matcher
-        batch = self._filler.batch
-        fits = batch_accept_tokens(batch, native.values(), [tokens[name] for name in native])
-        results = dict(zip(native, fits, strict=True))
-        for name in native:
-            if results[name] and requests[name].gate is not None:
-                requests[name].note_step()
-        for name, request in requests.items():
-            if name not in results:
-                results[name] = self._accept_by_contract(request, tokens[name])
-        self._count_accept(requests, tokens, results, time.perf_counter() - started)
-        return {name: results[name] for name in requests}
+        requests = self._find(tokens)
+        matchers = [request.native for request in requests]
+        if None not in matchers and not any(request.gate for request in requests):
+            known = cast("list[GrammarMatcher]", matchers)
+            fits = batch_accept_tokens(self._filler.batch, known, tokens.values())
+        else:
+            fits = self._accept_mixed(requests, list(tokens.values()))
+        self._count_accept(requests, tokens, fits, time.perf_counter() - started)
+        return dict(zip(tokens, fits, strict=True))
+
+    def _accept_mixed(
+        self, requests: Sequence[StructuredOutputRequest], tokens: Sequence[Sequence[int]]
+    ) -> list[bool]:
+        """Give the native code what it can take, and the rest to the requests themselves."""
+        for request in requests:
+            if request.poll() is RequestStatus.COMPILING:
+                raise InvalidArgumentError(
+                    f"the grammar of {request.request_id!r} is not ready: it is compiling"
+                )
+        found = map(_native_matcher, requests, tokens)
+        native = {at: matcher for at, matcher in enumerate(found) if matcher is not None}
+        taken = batch_accept_tokens(self._filler.batch, native.values(), [tokens[at] for at in native])
+        fits = dict(zip(native, taken, strict=True))
+        for at in native:
+            if fits[at] and requests[at].gate is not None:
+                requests[at].note_step()
+        return [
+            fits[at] if at in fits else self._accept_by_contract(request, tokens[at])
+            for at, request in enumerate(requests)
+        ]
 
     @staticmethod
     def _accept_by_contract(request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
@@ -359,29 +394,25 @@ class StructuredOutputManager:
             return False
         try:
             return request.accept(tokens)
-        except Exception as error:
-            if request.poll() is RequestStatus.COMPILING:
-                raise
+        except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
             request.fail(error)
             return False
 
     def _count_accept(
         self,
-        requests: Mapping[str, StructuredOutputRequest],
+        requests: Sequence[StructuredOutputRequest],
         tokens: Mapping[str, Sequence[int]],
-        results: Mapping[str, bool],
+        fits: Sequence[bool],
         seconds: float,
     ) -> None:
-        backend = next((request.backend for request in requests.values()), _NO_BACKEND)
+        backend = _backend_of(requests)
         self.metrics.observe("accept_seconds", backend, seconds)
-        accepted = 0
-        for name, fits in results.items():
-            if fits:
-                requests[name].num_accepted_tokens += len(tokens[name])
-                accepted += len(tokens[name])
-            else:
+        accepted = sum(map(len, tokens.values()))
+        for fit, (name, refused) in zip(fits, tokens.items(), strict=True):
+            if not fit:
+                accepted -= len(refused)
                 self.metrics.count("rejected_total", backend)
-                logger.debug("tokens of %s do not fit: %s", name, list(tokens[name]))
+                logger.debug("tokens of %s do not fit: %s", name, list(refused))
         self.metrics.count("accepted_tokens_total", backend, accepted)
 
     def validate_tokens(self, request_id: str, tokens: Sequence[int]) -> list[int]:
@@ -461,22 +492,27 @@ class StructuredOutputManager:
         self.shutdown()
 
 
-def _begin(
-    chosen: KnownBackend, stops: Collection[int] | None, compiled: StructuredOutputGrammar
-) -> StructuredOutputGrammar:
-    """Make a request's own grammar of a compiled one."""
-    return compiled.fresh(stops) if chosen.shares_grammars else compiled
+def _backend_of(requests: Sequence[StructuredOutputRequest]) -> str:
+    """Return the backend that a batch is counted for: that of the first request with structure."""
+    return next((request.backend for request in requests if request.params is not None), _NO_BACKEND)
 
 
 def _native_matcher(request: StructuredOutputRequest, tokens: Sequence[int]) -> GrammarMatcher | None:
     """Return the matcher of a request whose tokens the native code can take by itself."""
-    if request.matcher is None:
-        request.poll()
-    matcher = request.matcher
+    matcher = request.native
     if matcher is None or request.gate is None:
         return matcher
-    is_plain = len(tokens) == 1 and not request.needs_gate and not matcher.is_terminated()
-    return matcher if is_plain else None
+    # The request has to know how many steps it took.
+    return matcher if len(tokens) == 1 and not matcher.is_terminated() else None
+
+
+def _check_timeout(timeout: float | None) -> float | None:
+    """Return how long to wait; ``None`` and infinity are for ever."""
+    if timeout is None or timeout == math.inf:
+        return None
+    if not timeout >= 0:
+        raise InvalidArgumentError(f"timeout must be a number of seconds, not {timeout}")
+    return timeout
 
 
 def _allocate_numpy(rows: int, vocab_size: int) -> Any:  # noqa: ANN401 - any array

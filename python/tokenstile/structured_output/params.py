@@ -74,6 +74,8 @@ class StructuredOutputsParams:
         if not isinstance(value, types):
             names = " or ".join(one.__name__ for one in types)
             raise InvalidArgumentError(f"{kind} must be {names}, not {type(value).__name__}")
+        if isinstance(value, str):
+            _check_text(kind, value)
         if kind in _TEXTS_THAT_MUST_SAY_SOMETHING and isinstance(value, str) and not value.strip():
             raise InvalidArgumentError(f"{kind} must not be blank")
         if kind == "json_object" and value is False:
@@ -88,6 +90,7 @@ class StructuredOutputsParams:
         for at, text in enumerate(choices):
             if not isinstance(text, str):
                 raise InvalidArgumentError(f"choice[{at}] must be str, not {type(text).__name__}")
+            _check_text(f"choice[{at}]", text)
 
     @property
     def key(self) -> StructuredOutputKey:
@@ -108,6 +111,15 @@ class StructuredOutputsParams:
             return cls(choice=json_module.loads(spec))
         given: dict[str, Any] = {grammar_type.value: spec}
         return cls(**given)
+
+
+def _check_text(name: str, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(
+            f"{name} has a lone surrogate at {error.start}, which no text can hold"
+        ) from None
 
 
 def _text(kind: str, value: Any) -> str:  # noqa: ANN401 - any of the kinds

@@ -75,36 +75,31 @@ class ReasoningGate:
             raise InvalidArgumentError(
                 f"blocks must be one, before_content or anywhere, not {markers.blocks!r}"
             )
-        self._info = tokenizer_info
         self._markers = markers
         self._end = _marker(markers.end, tokenizer_info, "end")
         self._start = None if markers.start is None else _marker(markers.start, tokenizer_info, "start")
         self._start_token = _token_of(self._start, tokenizer_info)
         self._content_starts = frozenset(markers.content_starts)
+        # What tokens are made of, which only texts ask for.
+        is_text = isinstance(self._end, bytes) or isinstance(self._start, bytes)
+        self._tokens: list[bytes] = tokenizer_info.decoded_vocab if is_text else []
 
     def begin(self, prompt_token_ids: Sequence[int] = ()) -> GatePosition:
         """Return where a request with this prompt starts."""
         thinking = self._markers.starts_thinking
         if thinking is None:
-            thinking = self._prompt_is_open(prompt_token_ids)
+            thinking = self._prompt_is_open(list(prompt_token_ids))
         return GatePosition(thinking=thinking)
 
-    def _prompt_is_open(self, prompt: Sequence[int]) -> bool:
-        ended = self._last_place(prompt, self._end)
-        started = self._last_place(prompt, self._start)
+    def _prompt_is_open(self, prompt: list[int]) -> bool:
+        # PERF: prompts are long, so their bytes are looked at only if a marker is a text.
+        tokens, size = self._tokens, len(self._tokens)
+        texts = [tokens[token] if 0 <= token < size else b"" for token in prompt] if tokens else []
+        ended = _last_place(prompt, texts, self._end)
+        started = _last_place(prompt, texts, self._start)
         if ended == started == -1:
             return self._start_token is None
         return started > ended
-
-    def _last_place(self, prompt: Sequence[int], marker: int | bytes | None) -> int:
-        """Return where a prompt has a marker last, as a number of bytes, or -1."""
-        if marker is None:
-            return -1
-        texts = [self._bytes_of(token) for token in prompt]
-        if isinstance(marker, bytes):
-            return b"".join(texts).rfind(marker)
-        at = max((at for at, token in enumerate(prompt) if token == marker), default=None)
-        return -1 if at is None else sum(map(len, texts[:at]))
 
     def open_token(self, position: GatePosition) -> int | None:
         """Return the token that would begin a thought here, if one may."""
@@ -147,7 +142,17 @@ class ReasoningGate:
 
     def _bytes_of(self, token: int) -> bytes:
         """Return the bytes of a token; ids that no token has are no text."""
-        return self._info.token_bytes(token) if 0 <= token < self._info.vocab_size else b""
+        return self._tokens[token] if 0 <= token < len(self._tokens) else b""
+
+
+def _last_place(prompt: list[int], texts: Sequence[bytes], marker: int | bytes | None) -> int:
+    """Return where a prompt has a marker last, or -1: in bytes if there are texts, or else in tokens."""
+    if isinstance(marker, bytes):
+        return b"".join(texts).rfind(marker)
+    if marker not in prompt:
+        return -1
+    at = len(prompt) - 1 - prompt[::-1].index(marker)
+    return sum(map(len, texts[:at])) if texts else at
 
 
 def _marker(marker: int | str, info: TokenizerInfo, name: str) -> int | bytes:

@@ -69,8 +69,10 @@ def _adapter(name: str) -> BackendFactory:
         raise InvalidArgumentError(f"there is no backend {name!r}; there are {', '.join(known)}")
     library, module, class_name = _ADAPTERS[name]
     if not _is_installed(library):
+        extra = library.replace("_", "-")
         raise InvalidArgumentError(
-            f"the backend {name!r} needs the package {library}, which is not installed"
+            f"the backend {name!r} needs the package {library}, which is not installed: "
+            f"pip install 'tokenstile[{extra}]'"
         )
     loaded = importlib.import_module(f"tokenstile.structured_output.adapters.{module}")
     factory: BackendFactory = getattr(loaded, class_name)

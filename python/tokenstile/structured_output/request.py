@@ -10,11 +10,13 @@ A request is used by one thread at a time once it is ready, as its sequence is; 
 from __future__ import annotations
 
 import asyncio
+import operator
 import time
+from concurrent.futures import CancelledError as FutureCancelledError
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from tokenstile.exceptions import TokenstileError
+from tokenstile.exceptions import CancelledError, TokenstileError
 from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.feeding import feed_grammar
 
@@ -51,6 +53,7 @@ class StructuredOutputRequest:
     """A request of a `StructuredOutputManager`, which makes it."""
 
     __slots__ = (
+        "__weakref__",
         "_trail",
         "backend",
         "begun_at",
@@ -59,8 +62,9 @@ class StructuredOutputRequest:
         "gate",
         "grammar",
         "is_cancelled",
+        "key",
         "matcher",
-        "num_accepted_tokens",
+        "native",
         "params",
         "position",
         "request_id",
@@ -82,6 +86,8 @@ class StructuredOutputRequest:
         """What the engine calls it."""
         self.params = params
         """What it asks for; ``None`` if its output has no structure."""
+        self.key: StructuredOutputKey | None = None if params is None else params.key
+        """What is compiled for it."""
         self.tokenizer = tokenizer
         self.backend = backend
         """The name of its backend."""
@@ -90,12 +96,13 @@ class StructuredOutputRequest:
         self.grammar: StructuredOutputGrammar | None = None
         """Its grammar, once it is ready."""
         self.matcher: GrammarMatcher | None = None
-        """The matcher of a grammar of tokenstile, which the native code takes."""
+        """The matcher of a grammar of tokenstile."""
+        self.native: GrammarMatcher | None = None
+        """The matcher, while the native code can do all that is to be done: nothing is wrong, and no thoughts."""
         self.error: BaseException | None = None
         """Why it failed."""
         self.is_cancelled = False
         self.gate, self.position = gate, position
-        self.num_accepted_tokens = 0
         self.begun_at = time.perf_counter()
         # For each token, where the gate was before it and how many steps the grammar took.
         self._trail: list[tuple[GatePosition, int]] = []
@@ -125,6 +132,11 @@ class StructuredOutputRequest:
             grammar = future.result()
             self.matcher = grammar.matcher if isinstance(grammar, TokenstileGrammar) else None
             self.grammar = grammar
+            self._update_native()
+
+    def _update_native(self) -> None:
+        is_fine = self.error is None and not self.is_cancelled and not self.needs_gate
+        self.native = self.matcher if is_fine else None
 
     @property
     def status(self) -> RequestStatus:
@@ -136,18 +148,19 @@ class StructuredOutputRequest:
         """Whether an engine can put it into a batch."""
         return self.poll() is RequestStatus.READY
 
-    @property
-    def key(self) -> StructuredOutputKey | None:
-        """What is compiled for it."""
-        return None if self.params is None else self.params.key
-
     def result(self, timeout: float | None = None) -> StructuredOutputGrammar | None:
         """Wait for the grammar; raise what kept it from being compiled, or ``TimeoutError``."""
         if self.future is None:
             return None
-        self.future.result(timeout)
+        try:
+            self.future.result(timeout)
+        except FutureCancelledError:
+            raise self._cancelled() from None
         self.poll()
         return self.grammar
+
+    def _cancelled(self) -> CancelledError:
+        return CancelledError(f"the request {self.request_id!r} was cancelled")
 
     def __await__(self) -> Generator[object, None, StructuredOutputGrammar | None]:
         """Wait for the grammar in asyncio. A task that is cancelled while it waits cancels the request."""
@@ -155,7 +168,13 @@ class StructuredOutputRequest:
 
     async def _wait(self) -> StructuredOutputGrammar | None:
         if self.future is not None:
-            await asyncio.wrap_future(self.future)
+            try:
+                await asyncio.wrap_future(self.future)
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is not None and task.cancelling():
+                    raise  # it is the one who waits that was cancelled
+                raise self._cancelled() from None
         self.poll()
         return self.grammar
 
@@ -172,7 +191,7 @@ class StructuredOutputRequest:
     def cancel(self) -> None:
         """Give the request up. Its compilation stops, unless others wait for it."""
         self.is_cancelled = True
-        self.matcher = None
+        self.native = None
         if self.future is not None:
             self.future.cancel()
 
@@ -180,7 +199,7 @@ class StructuredOutputRequest:
         """Note that the request cannot go on."""
         if self.error is None:
             self.error = error
-        self.matcher = None
+        self.native = None
 
     # Tokens.
 
@@ -211,13 +230,14 @@ class StructuredOutputRequest:
         for token in tokens:
             if grammar.is_terminated():
                 break
-            position, feed = self.gate.step(self.position, token)
+            position, feed = self.gate.step(self.position, operator.index(token))
             steps = feed_grammar(grammar, feed)
             if steps is None:
                 self.rollback(len(self._trail) - mark)
                 return False
             self._trail.append((self.position, steps))
             self.position = position
+        self._update_native()
         return True
 
     def note_step(self) -> None:
@@ -240,6 +260,7 @@ class StructuredOutputRequest:
         taken_back = self._trail[-num_tokens:]
         del self._trail[-num_tokens:]
         self.position = taken_back[0][0]
+        self._update_native()
         grammar.rollback(sum(steps for _, steps in taken_back))
 
     def validate(self, tokens: Sequence[int]) -> list[int]:

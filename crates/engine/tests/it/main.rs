@@ -4,13 +4,14 @@
 //!
 //! 1. [`case`]: the cases of `testdata/*.toml`. [`tree`]: random grammars. [`vocabulary`]: small vocabularies.
 //! 2. [`walk`]: a walk of the engine beside the oracle that checks everything at every step.
-//! 3. [`data`], [`random`], [`lists`], [`threads`], [`passes`]: the tests.
+//! 3. [`data`], [`random`], [`lists`], [`threads`], [`passes`], [`draft_rows`]: the tests.
 //! 4. [`invariants`]: what always holds. [`real_vocabularies`]: the same at full scale. [`limits`]: inputs that are meant
 //!    to hurt.
 
 mod case;
 mod data;
 mod dice;
+mod draft_rows;
 mod invariants;
 mod limits;
 mod lists;

@@ -119,7 +119,6 @@ def _regex(grammar_type: GrammarType, spec: str) -> str:
             return spec
         case GrammarType.CHOICE:
             return "(" + "|".join(re.escape(text) for text in read_choices(spec)) + ")"
-        case GrammarType.JSON | GrammarType.JSON_OBJECT:
-            schema = spec or '{"type": "object"}'
-            return str(outlines_core.json_schema.build_regex_from_schema(schema))
+        case GrammarType.JSON:
+            return str(outlines_core.json_schema.build_regex_from_schema(spec))
     raise UnsupportedFeatureError(f"outlines-core has no grammars of the kind {grammar_type.value}")
