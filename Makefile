@@ -84,7 +84,10 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into s
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
 		'!tokenstile.kernels.torch_compile' '!tokenstile.structured_output.adapters.xgrammar' \
-		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core'
+		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core' \
+		'!tokenstile.integrations.llama_cpp' '!tokenstile.integrations.outlines' \
+		'!tokenstile.integrations.ray' '!tokenstile.integrations.transformers' '!tokenstile.engine.models.llama_cpp' \
+		'!tokenstile.engine.models.transformers'
 
 wheel: $(VENV)/.installed ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist
