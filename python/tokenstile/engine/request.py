@@ -1,0 +1,153 @@
+"""One request, as its client sees it.
+
+The engine's thread writes, the client's thread reads: chunks go through a queue, and the rest is written before the
+last chunk and read after it. So there are three ways to use a request: iterate over it for chunks as they come, iterate
+asynchronously, or wait for `result`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from tokenstile.engine.sampling import Sampler, SamplingParams
+from tokenstile.engine.text import TextStream
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from tokenstile.structured_output import StructuredOutputRequest
+
+__all__ = ["Chunk", "Completion", "FinishReason", "GenerationRequest"]
+
+
+class FinishReason(Enum):
+    """Why an output ended."""
+
+    STOP = "stop"
+    """It is complete: the grammar's text has ended, or a stop token or stop text came."""
+    LENGTH = "length"
+    """It was cut off at ``max_tokens``, or at the length of the model's context."""
+    CANCELLED = "cancelled"
+    """The client gave it up."""
+    ERROR = "error"
+    """It could not be written; `GenerationRequest.result` raises why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of an output."""
+
+    text: str = ""
+    reasoning: str = ""
+    """A piece of a thought, with its markers."""
+    finish_reason: FinishReason | None = None
+    """Set in the last chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A finished output."""
+
+    text: str
+    reasoning: str
+    token_ids: list[int]
+    finish_reason: FinishReason
+    num_prompt_tokens: int
+    num_accepted_drafts: int
+    """How many tokens came from guesses, and cost no step of their own."""
+
+
+class GenerationRequest:
+    """A request of an `Engine`, which makes it. Iterate over one only while the engine runs on its own thread."""
+
+    def __init__(
+        self, request_id: str, prompt: list[int], params: SamplingParams, stops: frozenset[int]
+    ) -> None:
+        self.request_id = request_id
+        self.prompt = prompt
+        self.params = params
+        self.stops = stops
+        """All tokens that end the output."""
+        self.error: BaseException | None = None
+        self.finish_reason: FinishReason | None = None
+        # What follows belongs to the engine.
+        self.structured: StructuredOutputRequest | None = None
+        self.slot: int | None = None
+        self.num_fed = 0
+        """How many tokens, of the prompt and the output, the model has read."""
+        self.output: list[int] = []
+        self.num_accepted_drafts = 0
+        self.sampler = Sampler(params)
+        self.text = TextStream(params.stop)
+        self.reasoning = TextStream()
+        self.is_cancelled = False
+        self._chunks: queue.SimpleQueue[Chunk] = queue.SimpleQueue()
+        self._finished = threading.Event()
+
+    @property
+    def tokens(self) -> list[int]:
+        """All tokens, of the prompt and of the output."""
+        return self.prompt + self.output
+
+    # The client's side.
+
+    def __iter__(self) -> Iterator[Chunk]:
+        """Give chunks as they come; once."""
+        while True:
+            chunk = self._chunks.get()
+            yield chunk
+            if chunk.finish_reason is not None:
+                return
+
+    async def __aiter__(self) -> AsyncIterator[Chunk]:
+        """Give chunks as they come; once. Leaving the loop early gives the request up."""
+        chunks = iter(self)
+        try:
+            while True:
+                chunk = await asyncio.to_thread(next, chunks)
+                yield chunk
+                if chunk.finish_reason is not None:
+                    return
+        finally:
+            if self.finish_reason is None:
+                self.cancel()
+
+    def result(self, timeout: float | None = None) -> Completion:
+        """Wait for the end. Raises what went wrong, or ``TimeoutError``."""
+        if not self._finished.wait(timeout):
+            raise TimeoutError(f"{self.request_id} is not finished after {timeout} seconds")
+        if self.error is not None:
+            raise self.error
+        assert self.finish_reason is not None  # noqa: S101 - set before the event
+        return Completion(
+            self.text.text,
+            self.reasoning.text,
+            self.output,
+            self.finish_reason,
+            len(self.prompt),
+            self.num_accepted_drafts,
+        )
+
+    def cancel(self) -> None:
+        """Give the request up; it ends at the engine's next step."""
+        self.is_cancelled = True
+
+    # The engine's side.
+
+    def write(self, text: bytes, reasoning: bytes) -> None:
+        """Take the bytes of a token, and pass on what has become text."""
+        chunk = Chunk(self.text.push(text), self.reasoning.push(reasoning))
+        if chunk.text or chunk.reasoning:
+            self._chunks.put(chunk)
+
+    def finish(self, reason: FinishReason, error: BaseException | None = None) -> None:
+        """End the request."""
+        rest = self.text.push(b"", final=True), self.reasoning.push(b"", final=True)
+        self.finish_reason, self.error = reason, error
+        self._finished.set()
+        self._chunks.put(Chunk(*rest, finish_reason=reason))

@@ -1,0 +1,84 @@
+"""Choosing a token from logits.
+
+One choice takes one random number, whatever the parameters. So a request with a seed writes the same text alone, in a
+batch, and with speculation, where only tokens that are kept are chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokenstile.exceptions import InvalidArgumentError, MatcherError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+__all__ = ["Sampler", "SamplingParams"]
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How a text is to be written."""
+
+    max_tokens: int = 256
+    """The most tokens, those of thoughts included."""
+    temperature: float = 0.0
+    """Zero takes the likeliest token."""
+    top_p: float = 1.0
+    """Only the likeliest tokens whose probabilities add up to this are chosen from."""
+    top_k: int = 0
+    """Only so many of the likeliest tokens are chosen from; zero for all."""
+    seed: int | None = None
+    """The same seed gives the same text."""
+    stop: tuple[str, ...] = ()
+    """Texts that end the output, and are not part of it."""
+    stop_token_ids: tuple[int, ...] = ()
+    """Tokens that end the output, beside those of the model."""
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise InvalidArgumentError(f"max_tokens must be positive, not {self.max_tokens}")
+        if not 0 <= self.temperature < float("inf"):
+            raise InvalidArgumentError(f"temperature must be a number from 0 on, not {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise InvalidArgumentError(f"top_p must be more than 0 and at most 1, not {self.top_p}")
+        if self.top_k < 0:
+            raise InvalidArgumentError(f"top_k must not be negative, not {self.top_k}")
+        if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
+            raise InvalidArgumentError("stop must be a tuple of texts that are not empty")
+
+
+class Sampler:
+    """Chooses the tokens of one request."""
+
+    def __init__(self, params: SamplingParams) -> None:
+        self._params = params
+        self._random = np.random.default_rng(params.seed)
+
+    def choose(self, logits: npt.NDArray[np.float32]) -> int:
+        """Choose a token; those whose logit is minus infinity cannot be."""
+        best = int(np.argmax(logits))
+        if not np.isfinite(logits[best]):
+            raise MatcherError("no token can be chosen: the logits are not finite")
+        if self._params.temperature == 0:
+            return best
+        scaled = (logits.astype(np.float64) - float(logits[best])) / self._params.temperature
+        weights = np.exp(scaled)
+        order = np.argsort(-weights, kind="stable")
+        kept = self._kept(weights[order])
+        totals = np.cumsum(weights[order[:kept]])
+        at = int(np.searchsorted(totals, self._random.random() * totals[-1], side="right"))
+        return int(order[min(at, kept - 1)])
+
+    def _kept(self, weights: npt.NDArray[np.float64]) -> int:
+        """Count the tokens that are chosen from, given their weights from the likeliest on."""
+        count = int(np.count_nonzero(weights))
+        if self._params.top_k:
+            count = min(count, self._params.top_k)
+        if self._params.top_p < 1:
+            totals = np.cumsum(weights[:count])
+            count = int(np.searchsorted(totals, self._params.top_p * totals[-1])) + 1
+        return min(count, len(weights))

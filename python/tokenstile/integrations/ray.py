@@ -1,0 +1,138 @@
+"""Ray Data: a dataset of prompts in, the same dataset with structured outputs out, over as many workers as there are.
+
+Each worker is an actor that loads the model once and compiles the grammar once. It serves its batches with the engine
+of this package, so that a batch is written by continuous batching. What is written goes to a folder at once
+(`tokenstile.integrations.checkpoint`): a worker that dies is started again by Ray and its batch is given out again, and
+what it had written is read instead of being written again. The same goes for a job that is run again as a whole.
+
+This is for one job on many machines. To serve requests on many machines, use vLLM or SGLang with the plug-ins for them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenstile._core import Grammar
+from tokenstile.engine import SamplingParams
+from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.integrations.checkpoint import Checkpoint
+from tokenstile.integrations.writers import (
+    ModelLoader,
+    llama_cpp_model,
+    load_writer,
+    transformers_model,
+    vllm_model,
+)
+from tokenstile.structured_output import StructuredOutputsParams
+
+try:
+    import ray.data
+except ImportError as error:
+    raise ImportError("this needs Ray Data: pip install 'tokenstile[ray]'") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ModelLoader", "generate", "llama_cpp_model", "transformers_model", "vllm_model"]
+
+
+def generate(
+    dataset: ray.data.Dataset,
+    *,
+    model: ModelLoader,
+    checkpoint: str | Path,
+    schema: str | Mapping[str, Any] | bool | None = None,
+    structure: StructuredOutputsParams | None = None,
+    params: SamplingParams | None = None,
+    prompt_column: str = "prompt",
+    id_column: str | None = None,
+    output_column: str = "output",
+    num_workers: int = 2,
+    batch_size: int = 16,
+    num_speculative_tokens: int = 0,
+    **worker_options: Any,  # noqa: ANN401 - Ray's
+) -> ray.data.Dataset:
+    """Write an output for each row of a dataset. Gives the dataset with the columns for it: text, end and error.
+
+    ``schema`` is a JSON Schema; ``structure`` is anything else that outputs are to follow. ``model`` loads the model in
+    a worker: `llama_cpp_model`, `transformers_model`, `vllm_model` or a `ModelLoader` of one's own. ``checkpoint`` is a
+    folder that all workers see. Rows are known again by ``id_column``, or else by all they hold: equal rows have one
+    output then. Random numbers come from that and from the seed, so that no output depends on who wrote it. A prompt
+    that cannot be read has no text, ``finish_reason`` "error", and what is wrong in ``error``. ``worker_options`` are
+    for Ray, such as ``num_cpus`` or ``num_gpus`` of a worker.
+    """
+    if (schema is None) == (structure is None):
+        raise InvalidArgumentError("give a schema, or another structure")
+    if structure is None:
+        Grammar.from_json_schema(schema if isinstance(schema, str) else json.dumps(schema))
+        structure = StructuredOutputsParams(json=schema)
+    arguments = {
+        "model": model,
+        "checkpoint": str(Path(checkpoint).absolute()),
+        "structure": structure,
+        "params": params or SamplingParams(),
+        "columns": (prompt_column, id_column, output_column),
+        "num_speculative_tokens": num_speculative_tokens,
+    }
+    # Ray starts actors that died again, and gives their batches out again, unless it is told otherwise.
+    return dataset.map_batches(
+        _Worker,
+        fn_constructor_kwargs=arguments,
+        batch_size=batch_size,
+        batch_format="numpy",
+        compute=ray.data.ActorPoolStrategy(size=num_workers),
+        **worker_options,
+    )
+
+
+class _Worker:
+    """Writes batches, in a process of its own."""
+
+    def __init__(
+        self,
+        *,
+        model: ModelLoader,
+        checkpoint: str,
+        structure: StructuredOutputsParams,
+        params: SamplingParams,
+        columns: tuple[str, str | None, str],
+        num_speculative_tokens: int,
+    ) -> None:
+        self._writer = load_writer(model, num_speculative_tokens)
+        self._structure = structure
+        self._params = params
+        self._prompt, self._id, self._output = columns
+        self._checkpoint = Checkpoint(checkpoint)
+        # What makes an output: a change of it makes other keys.
+        self._salt = repr((model.name, structure, params))
+        # Compiled now, so that what is wrong with it comes out before anything is written.
+        self._writer.warm(structure)
+
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        self._checkpoint.refresh()
+        prompts = [str(prompt) for prompt in batch[self._prompt]]
+        keys = [self._key(batch, row) for row in range(len(prompts))]
+        missing = {
+            key: prompt
+            for key, prompt in zip(keys, prompts, strict=True)
+            if self._checkpoint.get(key) is None
+        }
+        for key, result in self._writer.write(missing, self._structure, self._params):
+            self._checkpoint.put(key, asdict(result))
+        results = [self._checkpoint.get(key) or {} for key in keys]
+        columns = {self._output: "text", "finish_reason": "finish_reason", "error": "error"}
+        return {
+            **batch,
+            **{column: [result[field] for result in results] for column, field in columns.items()},
+        }
+
+    def _key(self, batch: dict[str, Any], row: int) -> str:
+        columns = [self._id] if self._id is not None else sorted(batch)
+        values = [batch[column][row] for column in columns]
+        # Arrays are printed in full as lists only.
+        known = [value.tolist() if hasattr(value, "tolist") else value for value in values]
+        return hashlib.sha256(repr((self._salt, columns, known)).encode()).hexdigest()[:32]

@@ -1,0 +1,29 @@
+"""The examples of the documents that need a model: they run and print what they say."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+from tests.test_docs import ROOT, run_examples
+
+PAGES = [
+    "docs/engine.md",
+    *(f"docs/integrations/{page}.md" for page in ("llama_cpp", "outlines", "ray", "transformers")),
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples(page, gguf, hf_folder, tmp_path, monkeypatch):
+    (tmp_path / gguf.name).symlink_to(gguf)
+    (tmp_path / "SmolLM2-135M-Instruct").symlink_to(hf_folder)
+    monkeypatch.chdir(tmp_path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run_examples(ROOT / page)
+    finally:
+        if page.endswith("ray.md"):
+            import ray
+
+            ray.shutdown()
