@@ -13,6 +13,8 @@
 //! A walk of tokens over the end of a key does not know what was read: it goes on as if nothing had been, which allows
 //! too much for a token that holds another key of that list (see [`crate::mask`]).
 
+mod plan;
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,6 +28,8 @@ use super::truncate::LOST_HOLE;
 use crate::generation::Generation;
 use crate::interner::Interner;
 use crate::terminal::{ExclusionId, TerminalId};
+
+pub(crate) use plan::{PartCosts, PlaceCosts};
 
 /// The number of a state of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
