@@ -98,7 +98,7 @@ SIGNATURES = {
     xgr.set_max_recursion_depth: "max_recursion_depth",
     xgr.max_recursion_depth: "temp_depth",
 }
-OURS = {"limits", "timeout", "cancel"}
+OURS = {"limits", "timeout", "cancel", "max_tokens", "on_capture", "token_count"}
 
 
 def described(parameters: list[inspect.Parameter]) -> list[tuple[str, object, bool]]:

@@ -57,6 +57,8 @@ impl TokenBudget {
         generation: &Generation,
         start: SetId,
     ) -> Result<Self, BudgetError> {
+        // Less than what cannot be known, so that this can never be afforded.
+        let max_tokens = max_tokens.min(NO_END - 1);
         let budget = TokenBudget { max_tokens, completion, uneven: Vec::new(), needs_stop };
         match budget.needed(generation, start) {
             NO_END.. => Err(BudgetError::Unspellable),

@@ -32,4 +32,4 @@ pub mod vocab;
 pub use budget::BudgetError;
 pub use compiled::{CompiledGrammar, Stats};
 pub use limits::EngineLimits;
-pub use matcher::{Matcher, MatcherOptions, RollbackError};
+pub use matcher::{CaptureSpan, Matcher, MatcherOptions, RollbackError};

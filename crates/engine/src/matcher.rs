@@ -7,11 +7,12 @@
 //! three cases: the grammar names it as a token, its bytes complete the text, or nothing else fits. Elsewhere it is not
 //! text: an engine that samples it stops, and the text would be cut off.
 
+mod captures;
+
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result};
 
 use crate::budget::{BudgetError, TokenBudget};
 use crate::carry::Carrier;
@@ -20,8 +21,10 @@ use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::history::{History, Step};
 use crate::mask::{clear_bit, has_bit, set_bit};
-use crate::oracle::{Oracle, OracleState};
 use crate::vocab::TokenId;
+
+use captures::CaptureReader;
+pub use captures::CaptureSpan;
 
 /// What a matcher is told when it is made.
 #[derive(Clone, Debug, Default)]
@@ -58,23 +61,6 @@ enum Piece {
 /// The longest forced text that is looked for, in bytes.
 const MAX_JUMP: usize = 1 << 16;
 
-/// The most that the tree of a text with captures may hold, in items of its chart.
-const MAX_CHART_ITEMS: usize = 2_000_000;
-
-/// How many steps of such a text pass between two looks at its size and at the clock.
-const STEPS_A_LOOK: usize = 64;
-
-/// Fails if the chart of a text with captures has grown too large, or has taken too long.
-fn check_captures(state: &OracleState<'_>, budget: &Budget) -> Result<()> {
-    if state.item_count() > MAX_CHART_ITEMS {
-        let message = format!("the captures of this text take more than {MAX_CHART_ITEMS} chart items");
-        let help =
-            "the grammar is ambiguous or recurses on the right in a captured rule, or the text is very long";
-        return Err(Error::new(ErrorKind::Limit, message).with_help(help));
-    }
-    budget.check()
-}
-
 /// `tokens` without repetitions, and without those that no token can be.
 fn known_once(tokens: Vec<u32>, count: usize) -> SmallVec<[u32; 4]> {
     let mut seen = hashbrown::HashSet::new();
@@ -95,6 +81,8 @@ pub struct Matcher {
     terminate_without_stop_token: bool,
     default_temperature: Option<f32>,
     budget: Option<Box<TokenBudget>>,
+    /// Reads captures as they come, if they are watched.
+    reader: Option<Box<CaptureReader>>,
 }
 
 impl Matcher {
@@ -157,6 +145,7 @@ impl Matcher {
             terminate_without_stop_token: options.terminate_without_stop_token,
             default_temperature: options.default_temperature,
             budget: None,
+            reader: None,
         }
     }
 
@@ -384,6 +373,9 @@ impl Matcher {
         }
         self.history.truncate(made - count + 1);
         self.pieces.truncate(made - count);
+        if let Some(reader) = &mut self.reader {
+            reader.truncate(made - count);
+        }
         if let Some(budget) = &mut self.budget {
             budget.truncate(made - count);
         }
@@ -394,6 +386,9 @@ impl Matcher {
     pub fn reset(&mut self) {
         self.history.truncate(1);
         self.pieces.clear();
+        if let Some(reader) = &mut self.reader {
+            reader.truncate(0);
+        }
         if let Some(budget) = &mut self.budget {
             budget.truncate(0);
         }
@@ -412,7 +407,8 @@ impl Matcher {
             && self.is_stopped() == other.is_stopped()
     }
 
-    /// The bytes that must come next, whatever is sampled: up to the first choice, the end, or a token.
+    /// The bytes that must come next, whatever is sampled: up to the first choice, the end, or a token. Where tokens are
+    /// counted, no more of them than [`Matcher::accept_bytes`] would take: a token may be cheaper than its halves.
     pub fn jump_forward(&mut self) -> Vec<u8> {
         let mut forced = Vec::new();
         let mut config = self.config();
@@ -425,58 +421,31 @@ impl Matcher {
                 }
             }
         }
+        if let Some(budget) = &self.budget {
+            self.shorten(&mut forced, budget);
+        }
         self.tidy();
         forced
+    }
+
+    /// Shortens a text that must come, at whole code points, to what can be afforded as a step of its own.
+    fn shorten(&self, forced: &mut Vec<u8>, budget: &TokenBudget) {
+        const MOST_TRIES: usize = 64;
+        let left = budget.left(self.history_len());
+        for _ in 0..MOST_TRIES {
+            let config = self.generation.step_bytes(self.config(), forced);
+            let step = Step { config, stopped: false };
+            if forced.is_empty() || self.is_affordable(step, budget.spell(forced), left) {
+                return;
+            }
+            while forced.pop().is_some_and(|byte| (0x80..0xC0).contains(&byte)) {}
+        }
+        forced.clear();
     }
 
     /// The temperature of the rules that are being read: of each place the innermost, and of several the highest.
     pub fn temperature(&self) -> Option<f32> {
         self.generation.temperature(self.config()).or(self.default_temperature)
-    }
-
-    /// The spans that rules with `capture` matched, in the order in which they ended.
-    ///
-    /// With `settled`, those of parses that are still possible, and of the spans of one name from one start the
-    /// longest; without, every span at which such a rule ended.
-    ///
-    /// The text is parsed anew, with a tree that the masks never need. For a long text and an ambiguous grammar that
-    /// tree can be large, so it is bounded: beyond that, a [`tokenstile_grammar::ErrorKind::Limit`].
-    pub fn captures(&self, settled: bool) -> Result<Vec<(String, Vec<u8>)>> {
-        if !self.captures {
-            return Ok(Vec::new());
-        }
-        // The grammar was within its limits when it was compiled, whatever they were.
-        let limits = Limits {
-            max_rules: usize::MAX,
-            max_exprs: usize::MAX,
-            max_states: usize::MAX,
-            ..Limits::default()
-        };
-        let budget = Budget::new(limits, CancelFlag::default());
-        let oracle = Oracle::with_budget(self.compiled.grammar(), &budget)?;
-        let mut state = oracle.start();
-        for (at, piece) in self.pieces.iter().enumerate() {
-            match piece {
-                Piece::Token(token) => {
-                    state.advance_token(self.compiled.vocab().token_bytes(*token), token.0);
-                }
-                Piece::Bytes(bytes) => {
-                    for part in bytes.chunks(STEPS_A_LOOK) {
-                        state.advance_bytes(part);
-                        check_captures(&state, &budget)?;
-                    }
-                }
-                Piece::Stop => {}
-            }
-            if at % STEPS_A_LOOK == 0 {
-                check_captures(&state, &budget)?;
-            }
-        }
-        let captures = if settled { state.captures_within(&budget)? } else { state.all_captures() };
-        let captures = captures.iter();
-        Ok(captures
-            .map(|capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec()))
-            .collect())
     }
 
     /// Moves to newer tables if those in use are full or were replaced.

@@ -132,12 +132,14 @@ impl BatchGrammarMatcher {
             .collect::<PyResult<Vec<Option<u32>>>>()?;
         check_length(py, "tokens", tokens.len(), matchers.len())?;
         let jobs: Vec<_> = matchers.iter().map(Bound::get).zip(tokens).collect();
-        Ok(py.detach(|| {
+        let accepted = py.detach(|| {
             let accept = |&(matcher, token): &(&GrammarMatcher, Option<u32>)| {
                 token.is_some_and(|token| matcher.lock_detached().accept_token(token))
             };
             jobs.iter().map(accept).collect()
-        }))
+        });
+        jobs.iter().try_for_each(|(matcher, _)| matcher.report_captures(py))?;
+        Ok(accepted)
     }
 
     /// Let each matcher take its string; returns which of them fit.
@@ -157,9 +159,11 @@ impl BatchGrammarMatcher {
         for (matcher, string) in matchers.iter().zip(&strings) {
             jobs.push((matcher.get(), matcher::bytes_of(string)?));
         }
-        Ok(py.detach(|| {
+        let accepted = py.detach(|| {
             jobs.iter().map(|(matcher, bytes)| matcher.lock_detached().accept_bytes(bytes)).collect()
-        }))
+        });
+        jobs.iter().try_for_each(|(matcher, _)| matcher.report_captures(py))?;
+        Ok(accepted)
     }
 
     /// Take back the last steps of each matcher: the same number for all, or one for each.

@@ -99,6 +99,12 @@ fn bytes_of(length: Length) -> Length {
     if length >= ENDLESS { ENDLESS } else { length % POINT }
 }
 
+/// How many bytes a length is, whatever they weigh.
+fn count_bytes(length: Length) -> Length {
+    length / Length::from(HEAVY) + length % Length::from(HEAVY)
+}
+
+/// The bytes as tokens, one for each, if there is one for each.
 fn as_tokens(length: Length) -> u32 {
     if length >= HEAVY.into() { NO_END } else { length as u32 }
 }
@@ -144,8 +150,8 @@ impl Shortest {
         let mut at = id;
         while !arena.is_nullable(at) && !self.ways.contains_key(&at) {
             let length = self.length(arena, at, Mode::BYTES);
-            let next =
-                if length > LONGEST_WAY || ends_in_key(arena, at) { None } else { self.next(arena, at) };
+            let is_long = count_bytes(length) > LONGEST_WAY;
+            let next = if is_long || ends_in_key(arena, at) { None } else { self.next(arena, at) };
             let known = Way { next, tokens: if next.is_some() { NO_END } else { as_tokens(length) } };
             self.ways.insert(at, known);
             let Some((_, next)) = next else { break };
