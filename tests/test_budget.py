@@ -15,7 +15,9 @@ import tokenstile as xgr
 from tokenstile.testing import bitmask_to_bool_mask
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
-ANY_JSON = "root ::= value\n" 'value ::= "[" (value ("," value)*)? "]" | "{" (pair ("," pair)*)? "}" | "1" | text\n'
+ANY_JSON = (
+    'root ::= value\nvalue ::= "[" (value ("," value)*)? "]" | "{" (pair ("," pair)*)? "}" | "1" | text\n'
+)
 ANY_JSON += 'pair ::= text ":" value\ntext ::= "\\"" [^"\\\\]* "\\""\n'
 PERSON = {
     "type": "object",
@@ -65,7 +67,7 @@ def text_of(info, tokens):
 
 
 def any_token(_matcher, choices):
-    return random.choice(choices)
+    return random.choice(choices)  # noqa: S311 - a test
 
 
 def dearest(matcher, choices):
@@ -81,7 +83,7 @@ def dearest(matcher, choices):
 
 def endless(matcher, choices):
     stops = matcher.stop_token_ids
-    return random.choice([token for token in choices if token not in stops] or choices)
+    return random.choice([token for token in choices if token not in stops] or choices)  # noqa: S311 - a test
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +134,7 @@ def test_the_stop_token_counts_unless_none_is_needed(compiler, stop):
 
 def test_too_small_a_budget_is_an_error_that_says_what_is_enough(compiler):
     compiled = compiler.compile_grammar('root ::= "abcd" "x"{3}')
-    with pytest.raises(xgr.TokenBudgetError, match="a budget of 5 tokens is too small.*takes 6") as caught:
+    with pytest.raises(xgr.TokenBudgetError, match=r"a budget of 5 tokens is too small.*takes 6") as caught:
         xgr.GrammarMatcher(compiled, max_tokens=5)
     error = caught.value
     assert (error.max_tokens, error.tokens_needed) == (5, 6)
@@ -220,7 +222,9 @@ def test_drafts_and_batches_keep_the_budget(compiler, info, stop):
     assert not any(xgr.BatchGrammarMatcher.batch_accept_token(matchers, [97] * 40))
     bitmask = np.zeros((40, 5), dtype=np.int32)
     batch.batch_fill_next_token_bitmask(matchers, bitmask)
-    assert all(np.flatnonzero(row).tolist() == [98, ab] for row in bitmask_to_bool_mask(bitmask, info.vocab_size))
+    assert all(
+        np.flatnonzero(row).tolist() == [98, ab] for row in bitmask_to_bool_mask(bitmask, info.vocab_size)
+    )
     assert all(xgr.BatchGrammarMatcher.batch_accept_token(matchers, [98] * 40))
     assert all(xgr.BatchGrammarMatcher.batch_accept_token(matchers, [stop] * 40))
 

@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Final, Literal, final, overload
+from typing import Any, Final, Literal, final, overload
 
 from typing_extensions import disjoint_base
 
@@ -217,7 +217,7 @@ class GrammarCompiler:
 
 @final
 class Capture:
-    __hash__: ClassVar[Callable[[Capture], int]]  # type: ignore[assignment]
+    def __hash__(self) -> int: ...
     @property
     def name(self) -> str: ...
     @property
@@ -229,7 +229,6 @@ class Capture:
     @property
     def token_span(self) -> tuple[int, int]: ...
     def __eq__(self, other: object, /) -> bool: ...
-
 
 @disjoint_base
 class GrammarMatcher:

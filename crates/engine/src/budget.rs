@@ -17,6 +17,7 @@ use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::mask::{clear_bit, has_bit};
 use crate::terminal::NO_END;
+use crate::vocab::TokenId;
 use crate::vocab::trie::{NodeIndex, Trie};
 
 /// Why a matcher cannot keep within its budget.
@@ -133,47 +134,96 @@ impl TokenBudget {
             return;
         }
         let limit = left.checked_sub(1 + u32::from(self.needs_stop));
+        Narrowing { budget: self, generation, start: config, limit, last: None }.run(row);
+    }
+}
+
+/// A mask that is being narrowed.
+struct Narrowing<'b> {
+    budget: &'b TokenBudget,
+    generation: &'b Generation,
+    /// The configuration whose mask it is.
+    start: SetId,
+    /// What may be needed after a token; none if nothing can be afforded.
+    limit: Option<u32>,
+    /// The cost that was asked for last.
+    last: Option<(SetId, Cost)>,
+}
+
+/// A node of the trie that tokens go on from.
+struct Place {
+    node: NodeIndex,
+    config: SetId,
+    /// The bytes before it.
+    depth: usize,
+    /// Whether keys have forgotten their texts.
+    forgets: bool,
+}
+
+impl Narrowing<'_> {
+    /// Follows all tokens that may become too dear.
+    ///
+    /// Keys that remember their texts would have a state for each text. What it costs to complete them does not depend on
+    /// the text while they are read, so it is forgotten up to there. The few tokens that read on are followed with it.
+    fn run(mut self, row: &mut [u32]) {
+        let generation = self.generation;
         let trie = generation.tokens().index().trie();
-        let mut stack = vec![(Trie::ROOT, config)];
-        while let Some((node, config)) = stack.pop() {
-            for child in trie.children(node) {
-                let next = generation.step(config, trie.byte(child));
-                if next != SetId::DEAD && !self.is_within(generation, trie, child, next, limit) {
-                    self.narrow_node(generation, trie, child, next, limit, row);
-                    stack.push((child, next));
+        let config = generation.without_texts(self.start);
+        let mut stack = vec![Place { node: Trie::ROOT, config, depth: 0, forgets: config != self.start }];
+        while let Some(place) = stack.pop() {
+            for child in trie.children(place.node) {
+                let Some(next) = self.step(trie, &place, child) else { continue };
+                if !self.is_within(trie, child, next.config) {
+                    self.narrow_node(trie, child, next.config, row);
+                    stack.push(next);
                 }
             }
         }
     }
 
-    /// Whether all tokens at `node` and below it can be afforded.
-    fn is_within(
-        &self,
-        generation: &Generation,
-        trie: &Trie,
-        node: NodeIndex,
-        config: SetId,
-        limit: Option<u32>,
-    ) -> bool {
-        if trie.is_leaf(node) {
-            return limit.is_some_and(|limit| self.cost(generation, config).least <= limit);
+    /// The place at `child`, a node right below that of `place`, if tokens go on there.
+    fn step(&self, trie: &Trie, place: &Place, child: NodeIndex) -> Option<Place> {
+        let generation = self.generation;
+        let depth = place.depth + 1;
+        let mut config = generation.step(place.config, trie.byte(child));
+        let mut forgets = place.forgets;
+        if forgets && !generation.is_in_other_key(config) {
+            let token = TokenId(trie.tokens()[trie.token_range(child).start]);
+            let bytes = &generation.tokens().token_bytes(token)[..depth];
+            config = generation.step_bytes(self.start, bytes);
+            forgets = generation.is_in_other_key(config);
+            if forgets {
+                config = generation.without_texts(config);
+            }
         }
-        let growth = self.completion.nodes.growth(trie.heights()[node as usize].into());
-        let is_long = trie.heights()[node as usize] == u8::MAX;
-        !is_long && limit.is_some_and(|limit| self.cost(generation, config).most + growth <= limit)
+        (config != SetId::DEAD).then_some(Place { node: child, config, depth, forgets })
     }
 
-    fn narrow_node(
-        &self,
-        generation: &Generation,
-        trie: &Trie,
-        node: NodeIndex,
-        config: SetId,
-        limit: Option<u32>,
-        row: &mut [u32],
-    ) {
+    fn cost(&mut self, config: SetId) -> Cost {
+        match self.last {
+            Some((known, cost)) if known == config => cost,
+            _ => {
+                let cost = self.budget.cost(self.generation, config);
+                self.last = Some((config, cost));
+                cost
+            }
+        }
+    }
+
+    /// Whether all tokens at `node` and below it can be afforded.
+    fn is_within(&mut self, trie: &Trie, node: NodeIndex, config: SetId) -> bool {
+        let Some(limit) = self.limit else { return false };
+        let cost = self.cost(config);
+        let height = trie.heights()[node as usize];
+        if height == 0 {
+            return cost.least <= limit;
+        }
+        height < u8::MAX && cost.most + self.budget.completion.nodes.growth(height.into()) <= limit
+    }
+
+    fn narrow_node(&mut self, trie: &Trie, node: NodeIndex, config: SetId, row: &mut [u32]) {
         let tokens = trie.tokens_of(node);
-        if !tokens.is_empty() && limit.is_none_or(|limit| self.cost(generation, config).least > limit) {
+        if !tokens.is_empty() && self.limit.is_none_or(|limit| self.cost(config).least > limit) {
             tokens.iter().for_each(|&token| clear_bit(row, token));
         }
     }

@@ -22,7 +22,7 @@ use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::{List, ListId, MachineRuleId};
 use tokenstile_grammar::members::{Member, Slot, State};
 
-use super::sets::SetId;
+use super::sets::{Item, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use super::truncate::LOST_HOLE;
 use crate::generation::Generation;
@@ -290,6 +290,33 @@ impl Generation {
         sets.items(config)
             .iter()
             .any(|&(_, rest)| sets.items(rest).iter().any(|&(symbol, _)| is_before(symbol)))
+    }
+}
+
+impl Generation {
+    /// Whether a key of others is being read.
+    pub(crate) fn is_in_other_key(&self, config: SetId) -> bool {
+        let is_key = |symbol: Symbol| match symbol.kind() {
+            SymbolKind::Frame(node, number) if number > 0 && self.machine().node(node).list.is_some() => {
+                matches!(self.lists().place(number).place.phase, Phase::OtherKey { .. })
+            }
+            _ => false,
+        };
+        let sets = self.sets();
+        sets.items(config).iter().any(|&(_, rest)| sets.items(rest).iter().any(|&(symbol, _)| is_key(symbol)))
+    }
+
+    /// The same configuration where keys do not remember their texts, see [`Arena::without_text`].
+    ///
+    /// [`Arena::without_text`]: crate::terminal::Arena::without_text
+    pub(crate) fn without_texts(&self, config: SetId) -> SetId {
+        let sets = self.sets();
+        let strip = |&(symbol, rest): &Item| match symbol.kind() {
+            SymbolKind::Terminal(state) => (Symbol::terminal(self.terminals().without_text(state)), rest),
+            _ => (symbol, rest),
+        };
+        let items = sets.items(config).iter().map(strip).collect();
+        self.intern_items(items, sets.ends(config), sets.holes(config))
     }
 }
 

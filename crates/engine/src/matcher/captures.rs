@@ -54,7 +54,12 @@ fn no_limits() -> Budget {
 }
 
 /// Reads a piece of a text.
-fn read(state: &mut OracleState<'_>, compiled: &CompiledGrammar, piece: &Piece, budget: &Budget) -> Result<()> {
+fn read(
+    state: &mut OracleState<'_>,
+    compiled: &CompiledGrammar,
+    piece: &Piece,
+    budget: &Budget,
+) -> Result<()> {
     match piece {
         Piece::Token(token) => state.advance_token(compiled.vocab().token_bytes(*token), token.0),
         Piece::Bytes(bytes) => {
@@ -97,7 +102,12 @@ impl CaptureReader {
     }
 
     /// Reads the pieces from the first that is new on, and gives what has become certain.
-    fn read_on(&mut self, compiled: &CompiledGrammar, pieces: &[Piece], is_over: bool) -> Result<Vec<Capture>> {
+    fn read_on(
+        &mut self,
+        compiled: &CompiledGrammar,
+        pieces: &[Piece],
+        is_over: bool,
+    ) -> Result<Vec<Capture>> {
         let (budget, told) = (no_limits(), self.told.len());
         for piece in &pieces[self.steps.len()..] {
             let mark = self.state.mark();

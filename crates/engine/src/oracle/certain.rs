@@ -64,7 +64,8 @@ impl OracleState<'_> {
     pub(crate) fn fronts(&self) -> Fronts {
         let is_front = |item: &Item| {
             let is_whole = item.node == self.root && item.origin == 0;
-            let reads = || (0..=u8::MAX).any(|byte| self.nodes.after_byte(item.node, item.at, byte).is_some());
+            let reads =
+                || (0..=u8::MAX).any(|byte| self.nodes.after_byte(item.node, item.at, byte).is_some());
             (is_whole && self.nodes.is_end(item.node, item.at))
                 || self.nodes.awaits_token(item.node, item.at)
                 || reads()

@@ -140,6 +140,7 @@ impl Shortest {
 
     /// No fewer tokens than the nearest end is away in them; and there is a token after which it is one less.
     pub(crate) fn tokens(&mut self, arena: &Arena, speller: &Speller<'_>, id: TerminalId) -> u32 {
+        let id = arena.without_text(id);
         if arena.is_nullable(id) {
             return 0;
         }
@@ -198,7 +199,7 @@ impl Shortest {
     fn next(&mut self, arena: &Arena, id: TerminalId) -> Option<(u8, TerminalId)> {
         let here = self.length(arena, id, Mode::BYTES);
         let mut best: Option<(Length, u8)> = None;
-        for &(low, high, target) in arena.row(without_text(arena, id)) {
+        for &(low, high, target) in arena.row(id) {
             let (weight, byte) = (low..=high).map(|byte| (self.weights[usize::from(byte)], byte)).min()?;
             let length = plus(weight.into(), self.length(arena, target, Mode::BYTES));
             if best.is_none_or(|(least, _)| length < least) {
@@ -422,14 +423,6 @@ fn ends_in_key(arena: &Arena, id: TerminalId) -> bool {
     matches!(arena.term(last_part(arena, id)), Term::Key(_))
 }
 
-/// A key that does not remember its text: its row would have a state for each byte. What comes before a key is a literal.
-fn without_text(arena: &Arena, id: TerminalId) -> TerminalId {
-    match arena.term(id) {
-        Term::Key(key) if key.text.is_some() => arena.intern_key(Key { text: None, ..(**key).clone() }),
-        _ => id,
-    }
-}
-
 impl Arena {
     /// Whether a state is known to take texts of any length over many characters.
     pub(crate) fn is_any_text(&self, id: TerminalId) -> bool {
@@ -438,6 +431,23 @@ impl Arena {
         let single = |&(low, high, _): &Piece| usize::from(high.min(0x7F).saturating_sub(low)) + 1;
         let single_bytes = self.row(body).iter().filter(|piece| piece.0 < 0x80).map(single).sum::<usize>();
         self.is_one_character(body) && single_bytes >= MANY
+    }
+
+    /// The same state, if it ends in a key that remembers its text, without that. It goes on alike up to the closing quote,
+    /// and keys have a state for each text otherwise.
+    pub(crate) fn without_text(&self, id: TerminalId) -> TerminalId {
+        let Term::Key(key) = self.term(last_part(self, id)) else { return id };
+        if key.text.is_none() {
+            return id;
+        }
+        let mut heads = Vec::new();
+        let mut at = id;
+        while let &Term::Concat(head, tail) = self.term(at) {
+            heads.push(head);
+            at = tail;
+        }
+        let key = self.intern_key(Key { text: None, ..(**key).clone() });
+        heads.into_iter().rev().fold(key, |tail, head| self.concat(head, tail))
     }
 
     /// The JSON spellings of the texts of a state.
