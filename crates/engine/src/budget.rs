@@ -134,7 +134,7 @@ impl TokenBudget {
             return;
         }
         let limit = left.checked_sub(1 + u32::from(self.needs_stop));
-        Narrowing { budget: self, generation, start: config, limit, last: None }.run(row);
+        Narrowing { budget: self, generation, start: config, limit, known: [None; KNOWN] }.run(row);
     }
 }
 
@@ -146,9 +146,13 @@ struct Narrowing<'b> {
     start: SetId,
     /// What may be needed after a token; none if nothing can be afforded.
     limit: Option<u32>,
-    /// The cost that was asked for last.
-    last: Option<(SetId, Cost)>,
+    /// Costs that were asked for, at a place that follows from the configuration: the walk comes to the same few again and
+    /// again.
+    known: [Option<(SetId, Cost)>; KNOWN],
 }
+
+/// How many costs are at hand.
+const KNOWN: usize = 64;
 
 /// A node of the trie that tokens go on from.
 struct Place {
@@ -200,11 +204,12 @@ impl Narrowing<'_> {
     }
 
     fn cost(&mut self, config: SetId) -> Cost {
-        match self.last {
+        let slot = &mut self.known[config.0 as usize % KNOWN];
+        match *slot {
             Some((known, cost)) if known == config => cost,
             _ => {
                 let cost = self.budget.cost(self.generation, config);
-                self.last = Some((config, cost));
+                *slot = Some((config, cost));
                 cost
             }
         }

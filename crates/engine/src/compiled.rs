@@ -16,6 +16,9 @@ use crate::limits::EngineLimits;
 use crate::terminal::Speller;
 use crate::vocab::Vocab;
 
+/// Costs, and the tokens that are not text for them.
+type KnownCosts = (Box<[u32]>, Arc<NodeCosts>);
+
 /// A grammar for a vocabulary, shared by any number of matchers on any number of threads.
 pub struct CompiledGrammar {
     grammar: Grammar,
@@ -28,7 +31,7 @@ pub struct CompiledGrammar {
     fixed_bytes: OnceLock<usize>,
     captures: bool,
     /// What it takes to complete the rules, by the tokens that are not text.
-    node_costs: Mutex<Vec<(Box<[u32]>, Arc<NodeCosts>)>>,
+    node_costs: Mutex<Vec<KnownCosts>>,
 }
 
 /// Numbers about a compiled grammar.

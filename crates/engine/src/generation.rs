@@ -164,11 +164,11 @@ impl Generation {
         if let Some(known) = kept.iter().find(|known| *known.barred == *barred) {
             return Arc::clone(known);
         }
-        let made = Arc::new(make());
+        let fresh = Arc::new(make());
         if kept.len() < MOST_KEPT {
-            kept.push(Arc::clone(&made));
+            kept.push(Arc::clone(&fresh));
         }
-        made
+        fresh
     }
 
     /// Notes a token table that will be held as long as this generation is.

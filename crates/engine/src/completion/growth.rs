@@ -141,7 +141,7 @@ impl Sizes<'_> {
         let (generation, terminals) = (self.generation, self.generation.terminals());
         let machine = generation.machine();
         let list = machine.list(id);
-        let mut keys = Keys::new(generation, list, shortest);
+        let keys = Keys::new(generation, list, shortest);
         let mut dearest = 0;
         let (mut values, mut by_entry) = (Vec::new(), vec![0; list.entries.len()]);
         let mut add = |value: &MemberValue, (least, worst): TerminalSize, shortest: &mut Shortest| {
@@ -158,7 +158,7 @@ impl Sizes<'_> {
             cost
         };
         for (entry, variants) in list.entries.iter().enumerate() {
-            let key = keys.entry(entry, shortest);
+            let key = keys.entry(entry);
             let all = variants.iter().map(|value| add(value, key, shortest));
             by_entry[entry] = all.max().unwrap_or(0);
         }
@@ -177,6 +177,10 @@ impl Sizes<'_> {
         ListSizes { rest: rest.min(NO_END), member: dearest.saturating_add(separator).min(NO_END), values }
     }
 }
+
+/// How many more characters may have to come until a key is none of the excluded ones: with any text allowed there are
+/// more texts of so many characters than there can be keys.
+const AWAY: u32 = 8;
 
 /// The sizes of the keys of a list, with their quotes.
 struct Keys<'g> {
@@ -205,7 +209,7 @@ impl<'g> Keys<'g> {
     }
 
     /// The key of an entry, without the closing quote, which is in the head of the value.
-    fn entry(&mut self, entry: usize, _: &mut Shortest) -> TerminalSize {
+    fn entry(&self, entry: usize) -> TerminalSize {
         let Some(rank) = self.list.keys.ranks[entry] else { return (0, 0) };
         let ends_here = |node: &tokenstile_grammar::members::KeyNode| node.ends && node.ranks.start == rank;
         let node = self.list.keys.nodes.iter().position(ends_here);
@@ -221,8 +225,6 @@ impl<'g> Keys<'g> {
             // How far one must go to come away from the excluded texts depends on the language.
             return (2, NO_END);
         }
-        // An escape under way, one more character for each place in which all that are short could be excluded, the quote.
-        const AWAY: u32 = 8;
         let escape = shortest.worst_bytes(terminals, terminals.json_text_of(texts));
         (2, escape.saturating_add(self.quote.saturating_mul(2)).saturating_add(AWAY).min(NO_END))
     }

@@ -121,8 +121,8 @@ impl Completion {
 
     /// The cost of a set, those of the stacks under its symbols being known.
     fn cost_of_items(&self, generation: &Generation, known: &mut Known, set: SetId) -> Cost {
-        let none = Cost { least: NO_END, most: 0 };
-        let mut cost = if generation.sets().ends(set) { Cost::NOTHING } else { none };
+        let unknown = Cost { least: NO_END, most: 0 };
+        let mut cost = if generation.sets().ends(set) { Cost::NOTHING } else { unknown };
         for &(symbol, rest) in generation.sets().items(set) {
             let Known { shortest, places, sets, .. } = known;
             let mut parts = Parts { shortest, speller: self.speller(), rules: &self.nodes.rules };

@@ -284,6 +284,14 @@ impl Shortest {
         bytes + if leads { POINT } else { 0 }
     }
 
+    /// What an escape of any code point weighs at most.
+    fn heaviest_escape(&self) -> Length {
+        let weight = |byte: u8| Length::from(self.weights[usize::from(byte)]);
+        let digit = |&digit: &u8| weight(digit).min(weight(digit.to_ascii_uppercase()));
+        let heaviest = b"0123456789abcdef".iter().map(digit).max().unwrap_or(ENDLESS);
+        weight(b'\\') + weight(b'u') + 4 * heaviest
+    }
+
     fn lightest(&self, low: u8, high: u8, mode: Mode) -> Length {
         (low..=high).map(|byte| self.letter(byte, mode)).min().unwrap_or(ENDLESS)
     }
@@ -370,7 +378,7 @@ impl Shortest {
             }
             // Two escapes may be under way, the halves of a pair.
             &Term::JsonText { inner, .. } => {
-                plus(known[&(inner, mode.with(Mode::JSON))], 2 * self.letter(0, Mode(Mode::JSON)))
+                plus(known[&(inner, mode.with(Mode::JSON))], 2 * self.heaviest_escape())
             }
             &Term::Bounded { inner, .. } => known[&(inner, bounded_mode(mode))],
             // States that no terminal starts with.
