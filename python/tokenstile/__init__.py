@@ -51,6 +51,7 @@ from tokenstile.exceptions import (
     LimitExceededError,
     MatcherError,
     RegexError,
+    TokenBudgetError,
     TokenizerError,
     TokenstileError,
     UnsupportedFeatureError,
@@ -58,7 +59,7 @@ from tokenstile.exceptions import (
 from tokenstile.grammar import Grammar
 from tokenstile.json_schema import check_schema
 from tokenstile.limits import Limits
-from tokenstile.matcher import BatchGrammarMatcher, GrammarMatcher
+from tokenstile.matcher import BatchGrammarMatcher, Capture, GrammarMatcher
 from tokenstile.schema_report import Finding, Outcome, SchemaWarning
 from tokenstile.tokenizer_info import TokenizerInfo, VocabType
 
@@ -77,6 +78,7 @@ __all__ = [
     "BitmaskError",
     "CancelToken",
     "CancelledError",
+    "Capture",
     "CompiledGrammar",
     "DeserializeError",
     "DeserializeFormatError",
@@ -100,6 +102,7 @@ __all__ = [
     "SchemaWarning",
     "StructuralTag",
     "StructuralTagItem",
+    "TokenBudgetError",
     "TokenizerError",
     "TokenizerInfo",
     "TokenstileError",

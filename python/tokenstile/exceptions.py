@@ -25,6 +25,7 @@ __all__ = [
     "LimitExceededError",
     "MatcherError",
     "RegexError",
+    "TokenBudgetError",
     "TokenizerError",
     "TokenstileError",
     "UnsupportedFeatureError",
@@ -140,6 +141,25 @@ class InvalidArgumentError(TokenstileError, TypeError, ValueError, RuntimeError)
 
 class MatcherError(TokenstileError, RuntimeError):
     """A call that the matcher's state does not allow, such as a rollback of more steps than were taken."""
+
+
+class TokenBudgetError(TokenstileError, ValueError, RuntimeError):
+    """``max_tokens`` is too small for any output, or the vocabulary cannot spell any."""
+
+    max_tokens: int | None
+    """What was asked for."""
+    tokens_needed: int | None
+    """What is enough; None if no output is known that the vocabulary can spell."""
+
+    def __init__(
+        self, report: str = "", *, max_tokens: int | None = None, tokens_needed: int | None = None
+    ) -> None:
+        super().__init__(report)
+        self.max_tokens = max_tokens
+        self.tokens_needed = tokens_needed
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), self.args, self.__dict__
 
 
 class BitmaskError(TokenstileError, ValueError, RuntimeError):

@@ -6,7 +6,7 @@ The functions of `tokenstile.bitmask` are here too, because XGrammar has them in
 from __future__ import annotations
 
 from tokenstile import bitmask
-from tokenstile._core import BatchGrammarMatcher, CompiledGrammar, GrammarMatcher
+from tokenstile._core import BatchGrammarMatcher, Capture, CompiledGrammar, GrammarMatcher
 from tokenstile.bitmask import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -16,6 +16,7 @@ from tokenstile.bitmask import (
 
 __all__ = [
     "BatchGrammarMatcher",
+    "Capture",
     "CompiledGrammar",
     "GrammarMatcher",
     "allocate_token_bitmask",

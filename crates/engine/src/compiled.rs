@@ -6,13 +6,18 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use tokenstile_grammar::machine::Machine;
 use tokenstile_grammar::{Budget, Error, ErrorKind, Grammar, Result, passes};
 
+use crate::completion::{Completion, NodeCosts};
 use crate::generation::Generation;
 use crate::limits::EngineLimits;
+use crate::terminal::Speller;
 use crate::vocab::Vocab;
+
+/// Costs, and the tokens that are not text for them.
+type KnownCosts = (Box<[u32]>, Arc<NodeCosts>);
 
 /// A grammar for a vocabulary, shared by any number of matchers on any number of threads.
 pub struct CompiledGrammar {
@@ -25,6 +30,8 @@ pub struct CompiledGrammar {
     /// The memory of the grammar and the machine.
     fixed_bytes: OnceLock<usize>,
     captures: bool,
+    /// What it takes to complete the rules, by the tokens that are not text.
+    node_costs: Mutex<Vec<KnownCosts>>,
 }
 
 /// Numbers about a compiled grammar.
@@ -67,6 +74,7 @@ impl CompiledGrammar {
             generations: AtomicU64::new(0),
             fixed_bytes: OnceLock::new(),
             captures,
+            node_costs: Mutex::default(),
         }))
     }
 
@@ -109,6 +117,29 @@ impl CompiledGrammar {
     /// The tables now in use.
     pub(crate) fn current(&self) -> Arc<Generation> {
         Arc::clone(&self.current.read())
+    }
+
+    /// What it takes to complete texts in a generation of this grammar, where some tokens are not text.
+    pub(crate) fn completion(&self, generation: &Generation, barred: &[u32]) -> Arc<Completion> {
+        generation.completion(barred, || {
+            let trie = Arc::clone(generation.tokens().index().trie());
+            let nodes = self.node_costs(generation, Speller { trie: &trie, barred });
+            Completion::new(trie, barred.into(), nodes)
+        })
+    }
+
+    fn node_costs(&self, generation: &Generation, speller: Speller<'_>) -> Arc<NodeCosts> {
+        const MOST_KEPT: usize = 8;
+        let mut kept = self.node_costs.lock();
+        if let Some((_, known)) = kept.iter().find(|(barred, _)| **barred == *speller.barred) {
+            return Arc::clone(known);
+        }
+        let barred: Box<[u32]> = speller.barred.into();
+        let made = Arc::new(NodeCosts::new(generation, speller));
+        if kept.len() < MOST_KEPT {
+            kept.push((barred, Arc::clone(&made)));
+        }
+        made
     }
 
     /// The tables to go on with after `used`: itself, or new ones if it was full.

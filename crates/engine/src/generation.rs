@@ -7,9 +7,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::Machine;
 
+use crate::completion::Completion;
 use crate::config::{Lists, SetId, Sets};
 use crate::limits::PROCESS;
 use crate::mask::{KeyMasks, LostByKey, LostByNodes, SubtreeMasks, SubtreeTables};
@@ -33,6 +35,8 @@ pub(crate) struct Generation {
     /// The state that each terminal starts with, by expression; 0 is unknown.
     entry_states: Box<[AtomicU32]>,
     start: OnceLock<SetId>,
+    /// What it takes to complete texts, for the stop tokens of matchers with a budget.
+    completions: Mutex<Vec<Arc<Completion>>>,
     /// What the token tables take that are held here, whoever else holds them.
     table_bytes: AtomicUsize,
     /// What the matchers that came from the generation before brought with them.
@@ -63,6 +67,7 @@ impl Generation {
             tokens,
             entry_states,
             start: OnceLock::new(),
+            completions: Mutex::default(),
             table_bytes: AtomicUsize::new(0),
             carried_bytes: AtomicUsize::new(0),
             accounted: AtomicUsize::new(0),
@@ -149,6 +154,21 @@ impl Generation {
     /// The configuration before anything was read.
     pub(crate) fn start(&self) -> SetId {
         *self.start.get_or_init(|| self.compute_start())
+    }
+
+    /// What it takes to complete texts where `barred` tokens are not text; made by `make` if it is not known. It is kept
+    /// unless there are many of them.
+    pub(crate) fn completion(&self, barred: &[u32], make: impl FnOnce() -> Completion) -> Arc<Completion> {
+        const MOST_KEPT: usize = 8;
+        let mut kept = self.completions.lock();
+        if let Some(known) = kept.iter().find(|known| *known.barred == *barred) {
+            return Arc::clone(known);
+        }
+        let fresh = Arc::new(make());
+        if kept.len() < MOST_KEPT {
+            kept.push(Arc::clone(&fresh));
+        }
+        fresh
     }
 
     /// Notes a token table that will be held as long as this generation is.

@@ -8,11 +8,14 @@
 //! 4. `mask`: which tokens fit there.
 //! 5. `generation` and `carry`: all tables of a grammar, and how they are dropped and filled again.
 //! 6. `history`, [`compiled`], [`matcher`], [`compiler`], [`draft_tree`], [`draft_rows`]: what callers use.
-//! 7. [`oracle`]: the slow, readable twin that all of this is tested against.
+//! 7. `completion` and [`budget`]: what it takes to complete a text, and texts that keep within a number of tokens.
+//! 8. [`oracle`]: the slow, readable twin that all of this is tested against.
 
+pub mod budget;
 mod carry;
 pub mod compiled;
 pub mod compiler;
+mod completion;
 mod config;
 pub mod draft_rows;
 pub mod draft_tree;
@@ -27,6 +30,7 @@ mod small;
 mod terminal;
 pub mod vocab;
 
+pub use budget::BudgetError;
 pub use compiled::{CompiledGrammar, Stats};
 pub use limits::EngineLimits;
-pub use matcher::{Matcher, MatcherOptions, RollbackError};
+pub use matcher::{CaptureSpan, Matcher, MatcherOptions, RollbackError};

@@ -7,20 +7,24 @@
 //! three cases: the grammar names it as a token, its bytes complete the text, or nothing else fits. Elsewhere it is not
 //! text: an engine that samples it stops, and the text would be cut off.
 
+mod captures;
+
 use std::fmt;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result};
 
+use crate::budget::{BudgetError, TokenBudget};
 use crate::carry::Carrier;
 use crate::compiled::CompiledGrammar;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::history::{History, Step};
 use crate::mask::{clear_bit, has_bit, set_bit};
-use crate::oracle::{Oracle, OracleState};
 use crate::vocab::TokenId;
+
+use captures::CaptureReader;
+pub use captures::CaptureSpan;
 
 /// What a matcher is told when it is made.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +35,9 @@ pub struct MatcherOptions {
     pub terminate_without_stop_token: bool,
     /// The temperature where no rule gives one.
     pub default_temperature: Option<f32>,
+    /// How many tokens the text may take, with the stop token that ends it. Only [`Matcher::with_budget`] takes a
+    /// number: it may be too small.
+    pub max_tokens: Option<u32>,
 }
 
 /// More steps were to be taken back than had been made.
@@ -54,23 +61,6 @@ enum Piece {
 /// The longest forced text that is looked for, in bytes.
 const MAX_JUMP: usize = 1 << 16;
 
-/// The most that the tree of a text with captures may hold, in items of its chart.
-const MAX_CHART_ITEMS: usize = 2_000_000;
-
-/// How many steps of such a text pass between two looks at its size and at the clock.
-const STEPS_A_LOOK: usize = 64;
-
-/// Fails if the chart of a text with captures has grown too large, or has taken too long.
-fn check_captures(state: &OracleState<'_>, budget: &Budget) -> Result<()> {
-    if state.item_count() > MAX_CHART_ITEMS {
-        let message = format!("the captures of this text take more than {MAX_CHART_ITEMS} chart items");
-        let help =
-            "the grammar is ambiguous or recurses on the right in a captured rule, or the text is very long";
-        return Err(Error::new(ErrorKind::Limit, message).with_help(help));
-    }
-    budget.check()
-}
-
 /// `tokens` without repetitions, and without those that no token can be.
 fn known_once(tokens: Vec<u32>, count: usize) -> SmallVec<[u32; 4]> {
     let mut seen = hashbrown::HashSet::new();
@@ -90,9 +80,52 @@ pub struct Matcher {
     stop_tokens: SmallVec<[u32; 4]>,
     terminate_without_stop_token: bool,
     default_temperature: Option<f32>,
+    budget: Option<Box<TokenBudget>>,
+    /// Reads captures as they come, if they are watched.
+    reader: Option<Box<CaptureReader>>,
 }
 
 impl Matcher {
+    /// A matcher at the start of a text, whose tokens are counted if the options say how many there may be. An error if
+    /// that is too few for any text.
+    pub fn with_budget(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Result<Self, BudgetError> {
+        let max_tokens = options.max_tokens;
+        let mut matcher = Matcher::new(compiled, options);
+        if let Some(max_tokens) = max_tokens {
+            matcher.budget = Some(Box::new(matcher.budget_of(max_tokens)?));
+        }
+        Ok(matcher)
+    }
+
+    fn budget_of(&self, max_tokens: u32) -> Result<TokenBudget, BudgetError> {
+        let vocab = self.compiled.vocab();
+        let mut barred: Vec<u32> = vocab.stop_token_ids().iter().map(|id| id.0).collect();
+        barred.extend_from_slice(&self.stop_tokens);
+        barred.sort_unstable();
+        barred.dedup();
+        let completion = self.compiled.completion(&self.generation, &barred);
+        let needs_stop = !self.terminate_without_stop_token && !self.stop_tokens.is_empty();
+        TokenBudget::new(max_tokens, completion, needs_stop, &self.generation, self.config())
+    }
+
+    /// How many tokens may still come, if they are counted.
+    pub fn tokens_left(&self) -> Option<u32> {
+        self.budget.as_ref().map(|budget| budget.left(self.history_len()))
+    }
+
+    /// How many tokens are enough to complete the text, with the stop token that ends it, if they are counted.
+    pub fn tokens_needed(&self) -> Option<u32> {
+        let needed = |budget: &TokenBudget| budget.needed(&self.generation, self.config());
+        self.budget.as_ref().map(|budget| if self.last().stopped { 0 } else { needed(budget) })
+    }
+
+    /// Whether `next` can be afforded if it is made where `left` tokens are left, for `tokens` of them.
+    fn is_affordable(&self, next: Step, tokens: u32, left: u32) -> bool {
+        let Some(budget) = &self.budget else { return true };
+        let needed = if next.stopped { 0 } else { budget.needed(&self.generation, next.config) };
+        needed.saturating_add(tokens) <= left
+    }
+
     /// A matcher at the start of a text.
     pub fn new(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Self {
         let generation = compiled.current();
@@ -111,6 +144,8 @@ impl Matcher {
             stop_tokens,
             terminate_without_stop_token: options.terminate_without_stop_token,
             default_temperature: options.default_temperature,
+            budget: None,
+            reader: None,
         }
     }
 
@@ -146,6 +181,12 @@ impl Matcher {
     pub fn accept_token(&mut self, token: u32) -> bool {
         let before = self.last();
         let Some(next) = self.next(before, token) else { return false };
+        if let Some(left) = self.tokens_left()
+            && !self.is_affordable(next, 1, left)
+        {
+            self.tidy();
+            return false;
+        }
         self.history.push(next);
         if self.captures {
             self.pieces.push(if next.stopped && next.config == before.config {
@@ -200,8 +241,13 @@ impl Matcher {
         mask.is_within(&self.stop_tokens)
     }
 
-    /// Accepts `bytes` as one step if they fit; otherwise nothing changes.
+    /// Accepts `bytes` as one step if they fit; otherwise nothing changes. They count as many tokens as spell them at least.
     pub fn accept_bytes(&mut self, bytes: &[u8]) -> bool {
+        self.accept_bytes_as(bytes, None)
+    }
+
+    /// The same, where the bytes count as so many tokens.
+    pub fn accept_bytes_as(&mut self, bytes: &[u8], tokens: Option<u32>) -> bool {
         if self.last().stopped {
             return false;
         }
@@ -210,7 +256,17 @@ impl Matcher {
             self.tidy();
             return false;
         }
-        self.history.push(Step { config, stopped: false });
+        let next = Step { config, stopped: false };
+        if let Some(budget) = &self.budget {
+            let tokens = tokens.unwrap_or_else(|| budget.spell(bytes));
+            let steps = self.history_len();
+            if !self.is_affordable(next, tokens, budget.left(steps)) {
+                self.tidy();
+                return false;
+            }
+            self.note_uneven(steps, tokens);
+        }
+        self.history.push(next);
         if self.captures {
             self.pieces.push(Piece::Bytes(bytes.into()));
         }
@@ -218,13 +274,24 @@ impl Matcher {
         true
     }
 
+    fn note_uneven(&mut self, step: usize, tokens: u32) {
+        if let Some(budget) = self.budget.as_mut().filter(|_| tokens != 1) {
+            budget.note_uneven(step, tokens);
+        }
+    }
+
     /// How many of `tokens`, from the first on, would be accepted one after the other. Nothing changes.
     pub fn validate_tokens(&mut self, tokens: &[u32]) -> usize {
         let mut at = self.last();
         let mut count = 0;
+        let mut left = self.tokens_left();
         for &token in tokens {
             let Some(next) = self.next(at, token) else { break };
+            if left.is_some_and(|left| !self.is_affordable(next, 1, left)) {
+                break;
+            }
             at = next;
+            left = left.map(|left| left - 1);
             count += 1;
         }
         self.tidy();
@@ -257,11 +324,30 @@ impl Matcher {
                 _ => {}
             }
         }
+        if let Some(budget) = &self.budget {
+            self.narrow(budget, step, row);
+        }
         let count = || row.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         let is_restricted =
             mask.at_most() + self.stop_tokens.len() < self.vocab_size() || count() != self.vocab_size();
         self.tidy();
         is_restricted
+    }
+
+    /// Takes out of the mask in `row` what cannot be afforded any more.
+    fn narrow(&self, budget: &TokenBudget, step: Step, row: &mut [u32]) {
+        let left = budget.left(self.history_len());
+        if budget.is_far(&self.generation, step.config, left) {
+            return;
+        }
+        let can_stop: SmallVec<[u32; 4]> =
+            self.stop_tokens.iter().copied().filter(|&token| has_bit(row, token)).collect();
+        let is_affordable =
+            |token| self.next(step, token).is_some_and(|next| self.is_affordable(next, 1, left));
+        budget.narrow(&self.generation, step.config, left, row, is_affordable);
+        for token in can_stop {
+            if is_affordable(token) { set_bit(row, token) } else { clear_bit(row, token) }
+        }
     }
 
     /// Whether the text may end here.
@@ -287,6 +373,12 @@ impl Matcher {
         }
         self.history.truncate(made - count + 1);
         self.pieces.truncate(made - count);
+        if let Some(reader) = &mut self.reader {
+            reader.truncate(made - count);
+        }
+        if let Some(budget) = &mut self.budget {
+            budget.truncate(made - count);
+        }
         Ok(())
     }
 
@@ -294,6 +386,12 @@ impl Matcher {
     pub fn reset(&mut self) {
         self.history.truncate(1);
         self.pieces.clear();
+        if let Some(reader) = &mut self.reader {
+            reader.truncate(0);
+        }
+        if let Some(budget) = &mut self.budget {
+            budget.truncate(0);
+        }
     }
 
     /// A second matcher in the same place, with the same history.
@@ -309,7 +407,8 @@ impl Matcher {
             && self.is_stopped() == other.is_stopped()
     }
 
-    /// The bytes that must come next, whatever is sampled: up to the first choice, the end, or a token.
+    /// The bytes that must come next, whatever is sampled: up to the first choice, the end, or a token. Where tokens are
+    /// counted, no more of them than [`Matcher::accept_bytes`] would take: a token may be cheaper than its halves.
     pub fn jump_forward(&mut self) -> Vec<u8> {
         let mut forced = Vec::new();
         let mut config = self.config();
@@ -322,58 +421,31 @@ impl Matcher {
                 }
             }
         }
+        if let Some(budget) = &self.budget {
+            self.shorten(&mut forced, budget);
+        }
         self.tidy();
         forced
+    }
+
+    /// Shortens a text that must come, at whole code points, to what can be afforded as a step of its own.
+    fn shorten(&self, forced: &mut Vec<u8>, budget: &TokenBudget) {
+        const MOST_TRIES: usize = 64;
+        let left = budget.left(self.history_len());
+        for _ in 0..MOST_TRIES {
+            let config = self.generation.step_bytes(self.config(), forced);
+            let step = Step { config, stopped: false };
+            if forced.is_empty() || self.is_affordable(step, budget.spell(forced), left) {
+                return;
+            }
+            while forced.pop().is_some_and(|byte| (0x80..0xC0).contains(&byte)) {}
+        }
+        forced.clear();
     }
 
     /// The temperature of the rules that are being read: of each place the innermost, and of several the highest.
     pub fn temperature(&self) -> Option<f32> {
         self.generation.temperature(self.config()).or(self.default_temperature)
-    }
-
-    /// The spans that rules with `capture` matched, in the order in which they ended.
-    ///
-    /// With `settled`, those of parses that are still possible, and of the spans of one name from one start the
-    /// longest; without, every span at which such a rule ended.
-    ///
-    /// The text is parsed anew, with a tree that the masks never need. For a long text and an ambiguous grammar that
-    /// tree can be large, so it is bounded: beyond that, a [`tokenstile_grammar::ErrorKind::Limit`].
-    pub fn captures(&self, settled: bool) -> Result<Vec<(String, Vec<u8>)>> {
-        if !self.captures {
-            return Ok(Vec::new());
-        }
-        // The grammar was within its limits when it was compiled, whatever they were.
-        let limits = Limits {
-            max_rules: usize::MAX,
-            max_exprs: usize::MAX,
-            max_states: usize::MAX,
-            ..Limits::default()
-        };
-        let budget = Budget::new(limits, CancelFlag::default());
-        let oracle = Oracle::with_budget(self.compiled.grammar(), &budget)?;
-        let mut state = oracle.start();
-        for (at, piece) in self.pieces.iter().enumerate() {
-            match piece {
-                Piece::Token(token) => {
-                    state.advance_token(self.compiled.vocab().token_bytes(*token), token.0);
-                }
-                Piece::Bytes(bytes) => {
-                    for part in bytes.chunks(STEPS_A_LOOK) {
-                        state.advance_bytes(part);
-                        check_captures(&state, &budget)?;
-                    }
-                }
-                Piece::Stop => {}
-            }
-            if at % STEPS_A_LOOK == 0 {
-                check_captures(&state, &budget)?;
-            }
-        }
-        let captures = if settled { state.captures_within(&budget)? } else { state.all_captures() };
-        let captures = captures.iter();
-        Ok(captures
-            .map(|capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec()))
-            .collect())
     }
 
     /// Moves to newer tables if those in use are full or were replaced.
@@ -390,6 +462,9 @@ impl Matcher {
         let mut carrier = Carrier::new(&self.generation, &newer);
         let history = self.history.map(|config| carrier.carry(config));
         newer.note_carried(newer.memory_bytes().saturating_sub(before));
+        if let Some(budget) = &mut self.budget {
+            budget.move_to(self.compiled.completion(&newer, budget.barred()));
+        }
         self.history = history;
         self.generation = newer;
     }

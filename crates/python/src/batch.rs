@@ -145,6 +145,7 @@ impl BatchGrammarMatcher {
             };
             jobs.iter().map(accept).collect()
         });
+        jobs.iter().try_for_each(|(matcher, _)| matcher.report_captures(py))?;
         if debug_print {
             print_debug(py, "batch_accept_token", &matchers, |at| matcher::verdict(accepted[at]))?;
         }
@@ -176,6 +177,7 @@ impl BatchGrammarMatcher {
         let accepted: Vec<bool> = py.detach(|| {
             jobs.iter().map(|(matcher, bytes)| matcher.lock_detached().accept_bytes(bytes)).collect()
         });
+        jobs.iter().try_for_each(|(matcher, _)| matcher.report_captures(py))?;
         if debug_print {
             print_debug(py, "batch_accept_string", &matchers, |at| matcher::verdict(accepted[at]))?;
         }

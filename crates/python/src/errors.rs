@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tokenstile_engine::BudgetError;
 use tokenstile_grammar::{Error, ErrorKind, Place};
 
 /// Where a grammar came from, which decides the class of its errors.
@@ -68,6 +69,20 @@ pub(crate) fn argument(py: Python<'_>, message: impl Into<String>) -> PyErr {
 /// A call that the state of a matcher does not allow.
 pub(crate) fn matcher(py: Python<'_>, message: impl Into<String>) -> PyErr {
     raise(py, "MatcherError", message)
+}
+
+/// A number of tokens that is too small for any output.
+pub(crate) fn token_budget(py: Python<'_>, error: BudgetError) -> PyErr {
+    let details = || -> PyResult<PyErr> {
+        let keywords = PyDict::new(py);
+        if let BudgetError::TooSmall { max_tokens, needed } = error {
+            keywords.set_item("max_tokens", max_tokens)?;
+            keywords.set_item("tokens_needed", needed)?;
+        }
+        let class = py.import("tokenstile.exceptions")?.getattr("TokenBudgetError")?;
+        Ok(PyErr::from_value(class.call((error.to_string(),), Some(&keywords))?))
+    };
+    details().unwrap_or_else(|failure| failure)
 }
 
 /// The exception `class` of `tokenstile.exceptions`.

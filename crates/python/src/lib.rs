@@ -1,11 +1,14 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
-//! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`] and [`batch`], one file for
-//! each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments and the report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms; [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
+//! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
+//! [`batch`], one file for each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments and the
+//! report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms;
+//! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
 mod batch;
 mod body;
 mod buffer;
+mod capture;
 mod compiled;
 mod compiler;
 mod draft_rows;
@@ -30,6 +33,8 @@ mod _core {
 
     #[pymodule_export]
     use super::batch::BatchGrammarMatcher;
+    #[pymodule_export]
+    use super::capture::Capture;
     #[pymodule_export]
     use super::compiled::{CompiledGrammar, restore_compiled_grammar};
     #[pymodule_export]

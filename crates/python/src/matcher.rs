@@ -19,6 +19,7 @@ use pyo3::types::{PyBytes, PyString};
 use tokenstile_engine::{Matcher, MatcherOptions};
 
 use crate::buffer::mask::MaskArray;
+use crate::capture::Capture;
 use crate::compiled::CompiledGrammar;
 use crate::draft_tree;
 use crate::errors;
@@ -29,11 +30,18 @@ use crate::errors;
 /// terminated as soon as the grammar is complete, and takes no stop token. ``max_rollback_tokens`` is accepted and
 /// ignored: any number of tokens can be rolled back. ``default_temperature`` is what ``temperature`` says where the
 /// grammar says nothing.
+///
+/// With ``max_tokens`` the output is complete within so many tokens, whatever is sampled: near the end the masks leave only
+/// tokens after which it can still be completed. The stop token that ends the output counts, unless
+/// ``terminate_without_stop_token``. A number that is too small raises ``TokenBudgetError``, which says what is enough.
+///
+/// ``on_capture`` is called with a `Capture` as soon as it is certain, while tokens and strings are accepted.
 #[pyclass(frozen, subclass, module = "tokenstile")]
 pub(crate) struct GrammarMatcher {
     matcher: Mutex<Matcher>,
     compiled_grammar: Py<CompiledGrammar>,
     words: usize,
+    on_capture: Option<Py<PyAny>>,
 }
 
 #[pymethods]
@@ -46,14 +54,19 @@ impl GrammarMatcher {
         terminate_without_stop_token = false,
         max_rollback_tokens = -1,
         default_temperature = None,
+        max_tokens = None,
+        on_capture = None,
     ), text_signature = "(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False, \
-        max_rollback_tokens=-1, default_temperature=None)")]
+        max_rollback_tokens=-1, default_temperature=None, max_tokens=None, on_capture=None)")]
+    #[expect(clippy::too_many_arguments, reason = "they are the keywords of the constructor")]
     fn new(
         compiled_grammar: &Bound<'_, PyAny>,
         override_stop_tokens: Option<&Bound<'_, PyAny>>,
         terminate_without_stop_token: bool,
         max_rollback_tokens: i64,
         default_temperature: Option<f32>,
+        max_tokens: Option<&Bound<'_, PyAny>>,
+        on_capture: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
         let py = compiled_grammar.py();
         let compiled_grammar = compiled_grammar.cast::<CompiledGrammar>().map_err(|_| {
@@ -73,11 +86,23 @@ impl GrammarMatcher {
             stop_tokens: override_stop_tokens.map(|tokens| stop_tokens(tokens, size)).transpose()?,
             terminate_without_stop_token,
             default_temperature,
+            max_tokens: max_tokens.map(|count| token_count("max_tokens", count)).transpose()?,
         };
+        // Costs are found for the whole grammar at once, which takes time for a large one.
+        let matcher = py.detach(|| Matcher::with_budget(Arc::clone(compiled), options));
+        let mut matcher = matcher.map_err(|error| errors::token_budget(py, error))?;
+        if let Some(callback) = on_capture.as_ref() {
+            if !callback.bind(py).is_callable() {
+                return Err(errors::argument(py, "on_capture must be callable"));
+            }
+            let watched = py.detach(|| matcher.watch_captures());
+            watched.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
+        }
         Ok(GrammarMatcher {
-            matcher: Mutex::new(Matcher::new(Arc::clone(compiled), options)),
+            matcher: Mutex::new(matcher),
             compiled_grammar: compiled_grammar.clone().unbind(),
             words: size.div_ceil(32),
+            on_capture,
         })
     }
 
@@ -88,6 +113,7 @@ impl GrammarMatcher {
     fn accept_token(&self, token_id: &Bound<'_, PyAny>, debug_print: bool) -> PyResult<bool> {
         let py = token_id.py();
         let accepted = token_id_of(token_id)?.is_some_and(|token| self.lock(py).accept_token(token));
+        self.report_captures(py)?;
         if debug_print {
             self.print_debug(py, &format!("accept_token({token_id}): {}", verdict(accepted)))?;
         }
@@ -95,11 +121,20 @@ impl GrammarMatcher {
     }
 
     /// Take a string as one step. Returns whether all of it fits; if not, nothing has changed.
-    #[pyo3(signature = (input_str, *, debug_print = false))]
-    fn accept_string(&self, input_str: &Bound<'_, PyAny>, debug_print: bool) -> PyResult<bool> {
+    ///
+    /// With ``max_tokens`` it counts for ``token_count`` tokens, or for as few as can spell it.
+    #[pyo3(signature = (input_str, *, debug_print = false, token_count = None))]
+    fn accept_string(
+        &self,
+        input_str: &Bound<'_, PyAny>,
+        debug_print: bool,
+        token_count: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
         let bytes = bytes_of(input_str)?;
         let py = input_str.py();
-        let accepted = py.detach(|| self.matcher.lock().accept_bytes(bytes));
+        let count = token_count.map(|count| self::token_count("token_count", count)).transpose()?;
+        let accepted = py.detach(|| self.matcher.lock().accept_bytes_as(bytes, count));
+        self.report_captures(py)?;
         if debug_print {
             self.print_debug(py, &format!("accept_string({}): {}", input_str.repr()?, verdict(accepted)))?;
         }
@@ -224,6 +259,26 @@ impl GrammarMatcher {
         Ok(captures.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
     }
 
+    /// The captures with their places: what ``get_captures`` gives, and where it stands in the output.
+    #[pyo3(signature = (*, deduplicate = true))]
+    fn get_captures_with_spans(&self, py: Python<'_>, deduplicate: bool) -> PyResult<Vec<Capture>> {
+        let captures = py.detach(|| self.matcher.lock().capture_spans(deduplicate));
+        let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
+        Ok(captures.into_iter().map(Capture::from).collect())
+    }
+
+    /// How many tokens may still come, the stop token included; None without ``max_tokens``.
+    #[getter]
+    fn tokens_left(&self, py: Python<'_>) -> Option<u32> {
+        self.lock(py).tokens_left()
+    }
+
+    /// How many tokens are enough to complete the output from here; None without ``max_tokens``.
+    #[getter]
+    fn tokens_needed(&self, py: Python<'_>) -> Option<u32> {
+        self.lock(py).tokens_needed()
+    }
+
     /// Whether the output has ended: by a stop token, or by completion if ``terminate_without_stop_token``.
     fn is_terminated(&self, py: Python<'_>) -> bool {
         self.lock(py).is_terminated()
@@ -246,6 +301,7 @@ impl GrammarMatcher {
             matcher: Mutex::new(matcher),
             compiled_grammar: self.compiled_grammar.clone_ref(py),
             words: self.words,
+            on_capture: self.on_capture.as_ref().map(|callback| callback.clone_ref(py)),
         }
     }
 
@@ -308,6 +364,16 @@ impl GrammarMatcher {
         self.matcher.lock_py_attached(py)
     }
 
+    /// Calls ``on_capture`` with what has become certain. The matcher is not locked meanwhile: the callback may use it.
+    pub(crate) fn report_captures(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(callback) = &self.on_capture else { return Ok(()) };
+        let captures = py.detach(|| self.matcher.lock().new_captures());
+        for capture in captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))? {
+            callback.call1(py, (Capture::from(capture),))?;
+        }
+        Ok(())
+    }
+
     /// The matcher, for threads that do not hold the GIL.
     pub(crate) fn lock_detached(&self) -> MutexGuard<'_, Matcher> {
         self.matcher.lock()
@@ -330,6 +396,18 @@ pub(crate) fn token_id_of(token: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
         Ok(id) => Ok(u32::try_from(id).ok()),
         Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(token.py()) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// A number of tokens, or an error that names the argument. More than can be counted are as many as can be.
+fn token_count(name: &str, count: &Bound<'_, PyAny>) -> PyResult<u32> {
+    let py = count.py();
+    if count.lt(0)? {
+        return Err(errors::argument(py, format!("{name} must not be negative, not {count}")));
+    }
+    match count.extract::<u32>() {
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) => Ok(u32::MAX),
+        result => result,
     }
 }
 

@@ -14,6 +14,8 @@
 //! A walk of tokens over the end of a key does not know what was read: it goes on as if nothing had been, which allows
 //! too much for a token that holds another key of that list (see [`crate::mask`]).
 
+mod plan;
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -22,12 +24,14 @@ use tokenstile_grammar::machine::{List, ListId, MachineRuleId};
 use tokenstile_grammar::members::{Member, Slot, State};
 use tokenstile_grammar::passes::ByteSet;
 
-use super::sets::SetId;
+use super::sets::{Item, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use super::truncate::LOST_HOLE;
 use crate::generation::Generation;
 use crate::interner::Interner;
 use crate::terminal::{ExclusionId, TerminalId};
+
+pub(crate) use plan::{PartCosts, PlaceCosts};
 
 /// The number of a state of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -308,6 +312,31 @@ impl Generation {
         };
         let is_whole = self.sets().holes(rest) == 0;
         list.keys.nodes.get(node as usize).filter(|_| is_whole).map(|node| &node.next_bytes)
+    }
+
+    /// Whether a key of others is being read.
+    pub(crate) fn is_in_other_key(&self, config: SetId) -> bool {
+        let is_key = |symbol: Symbol| match symbol.kind() {
+            SymbolKind::Frame(node, number) if number > 0 && self.machine().node(node).list.is_some() => {
+                matches!(self.lists().place(number).place.phase, Phase::OtherKey { .. })
+            }
+            _ => false,
+        };
+        let sets = self.sets();
+        sets.items(config).iter().any(|&(_, rest)| sets.items(rest).iter().any(|&(symbol, _)| is_key(symbol)))
+    }
+
+    /// The same configuration where keys do not remember their texts, see [`Arena::without_text`].
+    ///
+    /// [`Arena::without_text`]: crate::terminal::Arena::without_text
+    pub(crate) fn without_texts(&self, config: SetId) -> SetId {
+        let sets = self.sets();
+        let strip = |&(symbol, rest): &Item| match symbol.kind() {
+            SymbolKind::Terminal(state) => (Symbol::terminal(self.terminals().without_text(state)), rest),
+            _ => (symbol, rest),
+        };
+        let items = sets.items(config).iter().map(strip).collect();
+        self.intern_items(items, sets.ends(config), sets.holes(config))
     }
 }
 

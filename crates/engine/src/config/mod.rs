@@ -22,7 +22,7 @@ mod step;
 mod symbol;
 mod truncate;
 
-pub(crate) use lists::Lists;
+pub(crate) use lists::{Lists, PartCosts, PlaceCosts};
 pub(crate) use sets::{Holes, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;
 pub(crate) use truncate::{LOST_HOLE, Top};

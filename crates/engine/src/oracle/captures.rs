@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use tokenstile_grammar::{Budget, CancelFlag, Limits, Result};
 
 use super::chart::{Item, OracleState, SetId};
@@ -32,6 +33,9 @@ pub struct Capture {
     pub end: usize,
 }
 
+/// What must have been for an item to come to its position: all of these.
+pub(super) type Way = SmallVec<[(SetId, Item); 2]>;
+
 impl OracleState<'_> {
     /// Every span at which a captured rule ended, in the order of their ends.
     pub fn all_captures(&self) -> Vec<Capture> {
@@ -47,7 +51,20 @@ impl OracleState<'_> {
 
     /// The same, within the time of `budget`: the work is cubic in the text where the grammar is ambiguous.
     pub fn captures_within(&self, budget: &Budget) -> Result<Vec<Capture>> {
-        let live = self.live_ends(budget)?;
+        let under_way = self.under_way(budget)?;
+        self.settled(under_way, budget)
+    }
+
+    /// The same where the text is over: the spans of the parses that are complete.
+    pub fn captures_at_end(&self, budget: &Budget) -> Result<Vec<Capture>> {
+        let last = self.sets.len() as SetId - 1;
+        let ended = self.sets[last as usize].ended.get(&self.root);
+        let whole = ended.into_iter().flatten().filter(|item| item.origin == 0);
+        self.settled(whole.map(|&item| (last, item)).collect(), budget)
+    }
+
+    fn settled(&self, seeds: FxHashSet<(SetId, Item)>, budget: &Budget) -> Result<Vec<Capture>> {
+        let live = self.live_ends(seeds, budget)?;
         let mut captures = self.captures_where(|set, item| live.contains(&(set, item)));
         // The ends ascend, so the last of equal starts is the longest.
         let mut last: FxHashMap<(Arc<str>, usize), usize> = FxHashMap::default();
@@ -81,12 +98,12 @@ impl OracleState<'_> {
         captures
     }
 
-    /// The items, each with its set, that lie on a parse of the whole text so far.
+    /// The items, each with its set, that are under way after the whole text so far.
     ///
     /// It goes backwards from the last set. An item under way there is on such a parse, and so is whoever called it;
     /// of an item that is on a parse, so are the calls that brought it to its position. Only the first kind looks at
     /// its callers: a call inside a parse has one caller, not all that were possible where it began.
-    fn live_ends(&self, budget: &Budget) -> Result<FxHashSet<(SetId, Item)>> {
+    fn under_way(&self, budget: &Budget) -> Result<FxHashSet<(SetId, Item)>> {
         let last = self.sets.len() as SetId - 1;
         let mut agenda: Vec<(SetId, Item)> =
             self.sets[last as usize].items.iter().map(|&item| (last, item)).collect();
@@ -99,11 +116,19 @@ impl OracleState<'_> {
                 }
             }
         }
-        let mut live = under_way;
+        Ok(under_way)
+    }
+
+    /// The items that lie on the parses which end in some items.
+    fn live_ends(
+        &self,
+        mut live: FxHashSet<(SetId, Item)>,
+        budget: &Budget,
+    ) -> Result<FxHashSet<(SetId, Item)>> {
         let mut agenda: Vec<(SetId, Item)> = live.iter().copied().collect();
         while let Some((set, item)) = agenda.pop() {
             budget.check()?;
-            for step in self.steps_into(set, item) {
+            for step in self.ways_into(set, item).into_iter().flatten() {
                 if live.insert(step) {
                     agenda.push(step);
                 }
@@ -118,9 +143,9 @@ impl OracleState<'_> {
         callers.into_iter().flatten().map(|&(caller, _)| caller)
     }
 
-    /// What brought `item` to its position in `set`: the callee that ended there, and itself before that call. Or itself
-    /// before the last byte, where it reads bytes between two calls.
-    fn steps_into(&self, set: SetId, item: Item) -> Vec<(SetId, Item)> {
+    /// The ways in which `item` may have come to its position in `set`: a callee that ended there, and itself before that
+    /// call. Or itself before the last byte, where it reads bytes between two calls.
+    pub(super) fn ways_into(&self, set: SetId, item: Item) -> Vec<Way> {
         let mut steps = Vec::new();
         if let Some(before) = set.checked_sub(1).filter(|_| self.nodes.is_list(item.node)) {
             let byte = self.text[self.sets[set as usize].offset - 1];
@@ -130,7 +155,7 @@ impl OracleState<'_> {
                     && self.nodes.after_byte(other.node, other.at, byte) == Some(item.at)
             };
             let others = self.sets[before as usize].items.iter().copied().filter(leads_here);
-            steps.extend(others.map(|other| (before, other)));
+            steps.extend(others.map(|other| Way::from_slice(&[(before, other)])));
         }
         if item.at == START && !self.nodes.is_repeat(item.node) {
             return steps;
@@ -140,8 +165,7 @@ impl OracleState<'_> {
                 let caller = Item { at: before, ..item };
                 let empty_round = ended.origin == set && self.nodes.is_repeat(item.node);
                 if !empty_round && self.sets[ended.origin as usize].contains(&caller) {
-                    steps.push((set, ended));
-                    steps.push((ended.origin, caller));
+                    steps.push(Way::from_slice(&[(set, ended), (ended.origin, caller)]));
                 }
             }
         }

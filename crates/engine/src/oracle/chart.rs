@@ -5,6 +5,7 @@
 //! that can match nothing moves its caller at once, so that nodes which end where they began need no second look.
 //! Repeats are the exception: an empty round is no round.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,15 +53,17 @@ impl Set {
 /// A parse under way: the sets so far and the bytes between them. Cheap enough to clone: sets are shared.
 #[derive(Clone, Debug)]
 pub struct OracleState<'a> {
-    pub(super) nodes: &'a Nodes,
+    pub(super) nodes: Arc<Nodes>,
     pub(super) root: NodeId,
     pub(super) sets: Vec<Arc<Set>>,
     pub(super) text: Vec<u8>,
+    oracle: PhantomData<&'a ()>,
 }
 
-impl<'a> OracleState<'a> {
-    pub(super) fn new(nodes: &'a Nodes, root: NodeId) -> Self {
-        let mut state = OracleState { nodes, root, sets: Vec::new(), text: Vec::new() };
+impl OracleState<'_> {
+    pub(super) fn new(nodes: &Arc<Nodes>, root: NodeId) -> Self {
+        let nodes = Arc::clone(nodes);
+        let mut state = OracleState { nodes, root, sets: Vec::new(), text: Vec::new(), oracle: PhantomData };
         state.push_set(vec![Item { node: root, at: START, origin: 0 }]);
         state
     }
@@ -157,7 +160,7 @@ impl<'a> OracleState<'a> {
     }
 
     fn moved(&self, step: impl Fn(&Nodes, NodeId, At) -> Option<At>) -> Vec<Item> {
-        let moved = |item: &Item| step(self.nodes, item.node, item.at).map(|at| Item { at, ..*item });
+        let moved = |item: &Item| step(&self.nodes, item.node, item.at).map(|at| Item { at, ..*item });
         self.last().items.iter().filter_map(moved).collect()
     }
 

@@ -11,7 +11,7 @@
 //!
 //! Reading order: `node` says what one step of one expression is (`json_text` and `list` for two of them), `chart`
 //! drives the steps, `captures` reads
-//! spans out of a finished chart.
+//! spans out of a finished chart, and `certain` says which of them are in every parse.
 //!
 //! Invariants:
 //!
@@ -21,6 +21,7 @@
 
 mod at_most;
 mod captures;
+mod certain;
 mod chart;
 mod json_text;
 mod list;
@@ -29,7 +30,10 @@ mod node;
 mod tests;
 
 pub use captures::Capture;
+pub(crate) use certain::{Ended, Mark};
 pub use chart::OracleState;
+
+use std::sync::Arc;
 
 use tokenstile_grammar::{Budget, Error, ErrorKind, Grammar, Result, passes};
 
@@ -38,7 +42,7 @@ use node::{NodeId, Nodes};
 /// A grammar, ready to be parsed by.
 #[derive(Debug)]
 pub struct Oracle {
-    nodes: Nodes,
+    nodes: Arc<Nodes>,
     root: NodeId,
 }
 
@@ -59,11 +63,16 @@ impl Oracle {
         if !nodes.is_productive(root) {
             return Err(Error::new(ErrorKind::Invalid, "the grammar generates nothing"));
         }
-        Ok(Oracle { nodes, root })
+        Ok(Oracle { nodes: Arc::new(nodes), root })
     }
 
     /// The state before the first byte.
     pub fn start(&self) -> OracleState<'_> {
+        OracleState::new(&self.nodes, self.root)
+    }
+
+    /// The same for a state that needs the oracle no longer.
+    pub(crate) fn into_start(self) -> OracleState<'static> {
         OracleState::new(&self.nodes, self.root)
     }
 

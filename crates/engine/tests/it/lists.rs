@@ -116,6 +116,13 @@ fn vocabulary(dice: &mut Dice) -> Vocabulary {
     Vocabulary::new("lists", tokens)
 }
 
+/// A random list, and a vocabulary for it.
+pub(crate) fn random_list(seed: u64) -> (Grammar, Vocabulary) {
+    let mut dice = Dice::new(seed);
+    let grammar = random_grammar(&mut dice);
+    (grammar, vocabulary(&mut dice))
+}
+
 fn walks(seed: u64) -> Check<bool> {
     let mut dice = Dice::new(seed);
     let grammar = random_grammar(&mut dice);

@@ -5,9 +5,11 @@
 //! 1. [`case`]: the cases of `testdata/*.toml`. [`tree`]: random grammars. [`vocabulary`]: small vocabularies.
 //! 2. [`walk`]: a walk of the engine beside the oracle that checks everything at every step.
 //! 3. [`data`], [`random`], [`lists`], [`threads`], [`passes`], [`draft_rows`]: the tests.
+//!    [`budget`]: texts within a number of tokens.
 //! 4. [`invariants`]: what always holds. [`real_vocabularies`]: the same at full scale. [`limits`]: inputs that are meant
 //!    to hurt.
 
+mod budget;
 mod case;
 mod data;
 mod dice;

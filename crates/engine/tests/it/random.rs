@@ -44,7 +44,7 @@ const SPELLING: [&str; 26] = [
 ];
 
 /// Every byte of the alphabet, and random strings over it, whole code points or not.
-fn vocabulary(seed: u64) -> Vocabulary {
+pub(crate) fn vocabulary(seed: u64) -> Vocabulary {
     let mut dice = Dice::new(seed);
     let all: Vec<u8> = LETTERS.iter().collect::<String>().into_bytes();
     let mut tokens: Vec<Vec<u8>> = all.iter().map(|&byte| vec![byte]).collect();

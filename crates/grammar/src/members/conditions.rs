@@ -32,7 +32,7 @@ pub struct State {
     /// Which of the tracked entries were taken, a bit for each.
     taken: Box<[u64]>,
     /// The counters, cut off where more makes no difference.
-    amounts: Box<[u32]>,
+    pub(super) amounts: Box<[u32]>,
     /// How many others were taken of the families that run out.
     used: Box<[u32]>,
 }
@@ -270,6 +270,13 @@ impl Conditions {
             marked[entry as usize] &= !self.is_taken(state, entry) && !self.is_passed(state, entry);
         }
         Needed::Marked(marked)
+    }
+
+    /// Whether an entry must still come.
+    pub(super) fn is_needed(&self, state: &State, entry: u32) -> bool {
+        let is_gone = self.is_taken(state, entry) || self.is_passed(state, entry);
+        let is_asked = || !self.implications.is_empty() && self.needed(state).contains(entry);
+        !is_gone && (self.required[entry as usize] || is_asked())
     }
 
     fn is_passed(&self, state: &State, entry: u32) -> bool {

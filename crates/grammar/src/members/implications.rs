@@ -47,6 +47,11 @@ impl Implications {
         (0..).zip(&self.asks).flat_map(|(first, asks)| asks.iter().map(move |&second| (first, second)))
     }
 
+    /// All entries that others ask for.
+    pub(super) fn asked(&self) -> impl Iterator<Item = u32> {
+        (0..).zip(&self.asked_by).filter(|(_, by)| !by.is_empty()).map(|(entry, _)| entry)
+    }
+
     /// Marks all that the marked entries ask for, and what those ask for.
     pub(super) fn spread(&self, marked: &mut [bool]) {
         spread(&self.asks, marked);

@@ -12,6 +12,7 @@
 //! - [`compile`]: from a layout to conditions, with all that is refused.
 //! - [`implications`]: entries that ask for others.
 //! - [`sums`]: what members can add to the counters together.
+//! - [`urgency`]: which member brings a list nearer to where it may end.
 //! - [`keys`]: the keys of the entries as a tree, so that those with a common beginning are read together.
 
 mod compile;
@@ -21,7 +22,9 @@ mod keys;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod urgency;
 
 pub use compile::capacity;
 pub use conditions::{Conditions, Member, Slot, State};
 pub use keys::{KeyNode, KeyTree};
+pub use urgency::MostNeeded;

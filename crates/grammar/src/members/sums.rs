@@ -48,6 +48,16 @@ impl Bounds {
         self.counts.iter().zip(amounts).all(met)
     }
 
+    /// Whether counter `at` is below its least amount.
+    pub(super) fn is_below(&self, amounts: &[u32], at: usize) -> bool {
+        amounts[at] < self.counts[at].min
+    }
+
+    /// How many members the least amounts of all counters can ask for at most.
+    pub(super) fn least_members(&self) -> u32 {
+        self.counts.iter().fold(0, |sum: u32, count| sum.saturating_add(count.min))
+    }
+
     /// Whether they can be met from `amounts` on by adding one of `sums`.
     pub(super) fn can_be_met(&self, amounts: &[u32], sums: &Sums) -> bool {
         let within = |at: usize, low: u32, high: u32| {

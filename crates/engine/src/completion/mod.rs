@@ -1,0 +1,179 @@
+//! What it takes to complete a text, in tokens.
+//!
+//! A matcher with a budget must know, wherever it stands, that what is left of the budget is enough. The *cost* of a
+//! configuration is a number of tokens that is: there is a row of so many tokens that completes the text. It need not be
+//! the least number. What it must be, so that a text which goes by costs never comes to a dead end, is *kept*: where it is
+//! not nought, there is a token after which it is at least one less.
+//!
+//! Costs add up along a stack. A terminal costs the fewest tokens that spell the way from its state to its end
+//! ([`crate::terminal::Shortest`]), a token edge costs one, a rule the cheapest way through its nodes ([`nodes`]), a list
+//! a way that is chosen for it ([`PartCosts`](crate::config::PartCosts)), and a set of stacks the cheapest of them. No
+//! token is reckoned with that spells the end of one terminal and the start of the next: so the cost of two parts is the
+//! sum of their costs, whatever they are, the cost of a union is the lesser one, and each of these is kept because its
+//! parts are.
+//!
+//! The *greatest cost* is that of the dearest stack of a configuration. With [`NodeCosts::growth`] it says how dear a
+//! configuration can be after one more token. Where the budget allows that much there is nothing to look at.
+
+mod growth;
+mod nodes;
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use tokenstile_grammar::machine::MachineRuleId;
+
+pub(crate) use nodes::NodeCosts;
+
+use crate::config::{PartCosts, PlaceCosts, SetId, SymbolKind};
+use crate::generation::Generation;
+use crate::terminal::{NO_END, Shortest, Speller, TerminalId};
+use crate::vocab::trie::Trie;
+
+/// The cost of a configuration and its greatest cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cost {
+    pub(crate) least: u32,
+    pub(crate) most: u32,
+}
+
+impl Cost {
+    const NOTHING: Self = Cost { least: 0, most: 0 };
+
+    /// The cost of either.
+    fn or(self, other: Self) -> Self {
+        Cost { least: self.least.min(other.least), most: self.most.max(other.most) }
+    }
+
+    /// The cost of something and then this.
+    fn behind(self, cost: u32) -> Self {
+        Cost { least: (self.least + cost).min(NO_END), most: (self.most + cost).min(NO_END) }
+    }
+}
+
+/// The costs of the configurations of one generation, for matchers with the same stop tokens.
+pub(crate) struct Completion {
+    pub(crate) nodes: Arc<NodeCosts>,
+    /// The tokens that are not text.
+    pub(crate) barred: Box<[u32]>,
+    trie: Arc<Trie>,
+    known: Mutex<Known>,
+}
+
+struct Known {
+    shortest: Shortest,
+    places: PlaceCosts,
+    sets: FxHashMap<SetId, Cost>,
+    /// What was last added to the account of the generation.
+    accounted: usize,
+}
+
+/// How much the costs grow between two entries in the account of their generation.
+const ACCOUNT_STEP: usize = 16 << 10;
+
+impl Completion {
+    pub(crate) fn new(trie: Arc<Trie>, barred: Box<[u32]>, nodes: Arc<NodeCosts>) -> Self {
+        let shortest = Shortest::new(&Speller { trie: &trie, barred: &barred });
+        let known =
+            Known { shortest, places: PlaceCosts::default(), sets: FxHashMap::default(), accounted: 0 };
+        Completion { nodes, barred, trie, known: Mutex::new(known) }
+    }
+
+    fn speller(&self) -> Speller<'_> {
+        Speller { trie: &self.trie, barred: &self.barred }
+    }
+
+    /// The cost of a configuration of `generation`, the one that these costs are of.
+    pub(crate) fn cost(&self, generation: &Generation, config: SetId) -> Cost {
+        let mut known = self.known.lock();
+        if let Some(&cost) = known.sets.get(&config) {
+            return cost;
+        }
+        let cost = self.compute_cost(generation, &mut known, config);
+        let bytes = known.shortest.memory_bytes() + (known.sets.len() + known.places.len()) * 32;
+        if bytes > known.accounted + ACCOUNT_STEP {
+            generation.note_table(bytes - known.accounted);
+            known.accounted = bytes;
+        }
+        cost
+    }
+
+    fn compute_cost(&self, generation: &Generation, known: &mut Known, config: SetId) -> Cost {
+        let sets = generation.sets();
+        let mut stack = vec![config];
+        while let Some(&set) = stack.last() {
+            let waiting = stack.len();
+            if !known.sets.contains_key(&set) {
+                let rests = sets.items(set).iter().map(|item| item.1);
+                stack.extend(rests.filter(|rest| !known.sets.contains_key(rest)));
+                if stack.len() == waiting {
+                    let cost = self.cost_of_items(generation, known, set);
+                    known.sets.insert(set, cost);
+                }
+            }
+            if stack.len() == waiting {
+                stack.pop();
+            }
+        }
+        known.sets[&config]
+    }
+
+    /// The cost of a set, those of the stacks under its symbols being known.
+    fn cost_of_items(&self, generation: &Generation, known: &mut Known, set: SetId) -> Cost {
+        let unknown = Cost { least: NO_END, most: 0 };
+        let mut cost = if generation.sets().ends(set) { Cost::NOTHING } else { unknown };
+        for &(symbol, rest) in generation.sets().items(set) {
+            let Known { shortest, places, sets, .. } = known;
+            let mut parts = Parts { shortest, speller: self.speller(), rules: &self.nodes.rules };
+            let own = match symbol.kind() {
+                SymbolKind::Terminal(state) => parts.terminal(generation, state),
+                SymbolKind::Token(set) => self.nodes.token_sets[set as usize],
+                SymbolKind::Frame(node, count) => {
+                    self.nodes.frame(generation, node, count, &mut parts, places)
+                }
+            };
+            cost = cost.or(sets[&rest].behind(own));
+        }
+        cost
+    }
+
+    /// The fewest tokens that spell `bytes`; as many as there are bytes if none do.
+    pub(crate) fn spell(&self, bytes: &[u8]) -> u32 {
+        let speller = self.speller();
+        let mut fewest = vec![NO_END; bytes.len() + 1];
+        fewest[bytes.len()] = 0;
+        for start in (0..bytes.len()).rev() {
+            let mut node = Trie::ROOT;
+            for (end, &byte) in (start + 1..).zip(&bytes[start..]) {
+                let Some(child) = speller.trie.child(node, byte) else { break };
+                node = child;
+                if speller.ends(node) {
+                    fewest[start] = fewest[start].min(fewest[end] + 1);
+                }
+            }
+        }
+        if fewest[0] >= NO_END { bytes.len() as u32 } else { fewest[0] }
+    }
+}
+
+/// What the parts of rules and lists cost.
+struct Parts<'k> {
+    shortest: &'k mut Shortest,
+    speller: Speller<'k>,
+    rules: &'k [u32],
+}
+
+impl PartCosts for Parts<'_> {
+    fn terminal(&mut self, generation: &Generation, state: TerminalId) -> u32 {
+        self.shortest.tokens(generation.terminals(), &self.speller, state)
+    }
+
+    fn rule(&mut self, rule: MachineRuleId) -> u32 {
+        self.rules[rule.0 as usize]
+    }
+
+    fn word(&mut self, generation: &Generation, state: TerminalId) -> Option<Vec<u8>> {
+        self.shortest.word(generation.terminals(), state)
+    }
+}

@@ -1,0 +1,125 @@
+//! Captures that are certain: spans that are in every parse of the text so far.
+//!
+//! A capture is certain if there is no parse without it. Whether there is one is found by going through the chart again from
+//! the capture's end on, taking only what can be had without it: everything before its end can, and an item behind it can if
+//! what brought it there can. If nothing is left in the last set, all parses go through the capture.
+
+use rustc_hash::FxHashSet;
+use tokenstile_grammar::{Budget, Result};
+
+use super::captures::Capture;
+use super::chart::{Item, OracleState, SetId};
+use super::node::START;
+
+/// A capture of the chart: its item and the set in which it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    set: SetId,
+    item: Item,
+}
+
+/// What a text can go on or be complete with.
+pub(crate) struct Fronts(Vec<Item>);
+
+/// Where a chart stood, to go back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    sets: usize,
+    bytes: usize,
+}
+
+impl OracleState<'_> {
+    /// Where the chart stands.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { sets: self.sets.len(), bytes: self.text.len() }
+    }
+
+    /// Goes back to where the chart stood.
+    pub(crate) fn go_back(&mut self, mark: Mark) {
+        self.sets.truncate(mark.sets);
+        self.text.truncate(mark.bytes);
+    }
+
+    /// The captures that ended since `mark`.
+    pub(crate) fn ended_since(&self, mark: Mark) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        for (set, items) in (0..).zip(&self.sets).skip(mark.sets) {
+            for &item in &items.items {
+                if self.nodes.is_end(item.node, item.at) && self.nodes.capture(item.node).is_some() {
+                    ended.push(Ended { set, item });
+                }
+            }
+        }
+        ended
+    }
+
+    /// Where a capture lies.
+    pub(crate) fn capture_of(&self, ended: Ended) -> Option<Capture> {
+        let name = self.nodes.capture(ended.item.node)?.clone();
+        let start = self.sets[ended.item.origin as usize].offset;
+        Some(Capture { name, start, end: self.sets[ended.set as usize].offset })
+    }
+
+    /// The items of the last set that the text can go on or be complete with. All others are there for what they led to.
+    pub(crate) fn fronts(&self) -> Fronts {
+        let is_front = |item: &Item| {
+            let is_whole = item.node == self.root && item.origin == 0;
+            let reads =
+                || (0..=u8::MAX).any(|byte| self.nodes.after_byte(item.node, item.at, byte).is_some());
+            (is_whole && self.nodes.is_end(item.node, item.at))
+                || self.nodes.awaits_token(item.node, item.at)
+                || reads()
+        };
+        let last = self.sets.last();
+        Fronts(last.map(|set| set.items.iter().copied().filter(is_front).collect()).unwrap_or_default())
+    }
+
+    /// Whether every parse of the text so far has the capture, where `fronts` are those of the chart.
+    pub(crate) fn is_certain(&self, ended: Ended, fronts: &Fronts, budget: &Budget) -> Result<bool> {
+        let mut without: FxHashSet<(SetId, Item)> = FxHashSet::default();
+        let last = self.sets.len() as SetId - 1;
+        for set in ended.set..=last {
+            let mut is_stable = false;
+            while !is_stable {
+                is_stable = true;
+                for &item in &self.sets[set as usize].items {
+                    budget.tick()?;
+                    let is_new = !without.contains(&(set, item)) && (set, item) != (ended.set, ended.item);
+                    if is_new && self.can_do_without(set, item, ended, &without) {
+                        without.insert((set, item));
+                        is_stable = false;
+                    }
+                }
+            }
+            if self.sets[set as usize].items.iter().all(|&item| !without.contains(&(set, item))) {
+                return Ok(true);
+            }
+        }
+        Ok(fronts.0.iter().all(|&item| !without.contains(&(last, item))))
+    }
+
+    /// Whether what brings an item to its position can be had without a capture.
+    fn can_do_without(
+        &self,
+        set: SetId,
+        item: Item,
+        ended: Ended,
+        without: &FxHashSet<(SetId, Item)>,
+    ) -> bool {
+        let has = |set: SetId, item: Item| set < ended.set || without.contains(&(set, item));
+        let called = || {
+            let callers = self.sets[item.origin as usize].callers.get(&item.node);
+            let is_root = item.origin == 0 && item.node == self.root;
+            is_root || callers.into_iter().flatten().any(|&(caller, _)| has(item.origin, caller))
+        };
+        if item.at == START && item.origin == set && called() {
+            return true;
+        }
+        if self.nodes.calls_into(item.node, item.at).is_empty() && !self.nodes.is_list(item.node) {
+            // It has read bytes, or a token, since it began.
+            return item.origin < set && has(item.origin, Item { at: START, ..item });
+        }
+        let all = |way: &[(SetId, Item)]| way.iter().all(|&(set, item)| has(set, item));
+        self.ways_into(set, item).iter().any(|way| all(way))
+    }
+}

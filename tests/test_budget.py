@@ -1,0 +1,279 @@
+"""`max_tokens`: outputs that are complete within a number of tokens, whatever is sampled."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tokenstile as xgr
+from tokenstile.testing import bitmask_to_bool_mask
+
+SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+ANY_JSON = (
+    'root ::= value\nvalue ::= "[" (value ("," value)*)? "]" | "{" (pair ("," pair)*)? "}" | "1" | text\n'
+)
+ANY_JSON += 'pair ::= text ":" value\ntext ::= "\\"" [^"\\\\]* "\\""\n'
+PERSON = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string", "minLength": 3},
+        "tags": {"type": "array", "items": {"enum": ["red", "green"]}, "minItems": 2},
+        "age": {"type": "integer"},
+        "address": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+    "required": ["name", "tags", "address"],
+}
+
+
+def allowed(matcher, size):
+    mask = np.zeros(xgr.get_bitmask_shape(1, size), dtype=np.int32)
+    matcher.fill_next_token_bitmask(mask)
+    return np.flatnonzero(bitmask_to_bool_mask(mask, size)[0]).tolist()
+
+
+def least(compiled, **options):
+    with pytest.raises(xgr.TokenBudgetError) as caught:
+        xgr.GrammarMatcher(compiled, max_tokens=0, **options)
+    return caught.value.tokens_needed
+
+
+def walk(matcher, size, choose):
+    """Take tokens until the output has ended, and check that the mask says what is accepted."""
+    tokens = []
+    while not matcher.is_terminated():
+        left = matcher.tokens_left
+        choices = allowed(matcher, size)
+        assert choices, f"a dead end after {tokens}"
+        assert matcher.tokens_needed <= left
+        chosen = set(choices)
+        for token in random.sample(range(size), min(20, size)):
+            assert (matcher.validate_tokens([token]) == 1) == (token in chosen)
+        token = choose(matcher, choices)
+        assert matcher.accept_token(token)
+        assert matcher.tokens_left == left - 1
+        tokens.append(token)
+    return tokens
+
+
+def text_of(info, tokens):
+    """Give the text of tokens without the one that stopped."""
+    return b"".join(info.decoded_vocab[token] for token in tokens[:-1]).decode()
+
+
+def any_token(_matcher, choices):
+    return random.choice(choices)  # noqa: S311 - a test
+
+
+def dearest(matcher, choices):
+    """Choose, of some tokens, the one after which most tokens are needed."""
+
+    def needed(token):
+        fork = matcher.fork()
+        fork.accept_token(token)
+        return fork.tokens_needed
+
+    return max(random.sample(choices, min(12, len(choices))), key=needed)
+
+
+def endless(matcher, choices):
+    stops = matcher.stop_token_ids
+    return random.choice([token for token in choices if token not in stops] or choices)  # noqa: S311 - a test
+
+
+@pytest.fixture(scope="module")
+def compiler(info):
+    return xgr.GrammarCompiler(info)
+
+
+@pytest.mark.parametrize("choose", [any_token, dearest, endless])
+@pytest.mark.parametrize("max_tokens", [2, 3, 5, 17, 60])
+def test_json_is_never_cut_off(compiler, info, choose, max_tokens):
+    random.seed(max_tokens)
+    compiled = compiler.compile_grammar(ANY_JSON)
+    for _ in range(5):
+        matcher = xgr.GrammarMatcher(compiled, max_tokens=max_tokens)
+        tokens = walk(matcher, info.vocab_size, choose)
+        assert len(tokens) <= max_tokens
+        json.loads(text_of(info, tokens), strict=False)
+
+
+@pytest.mark.parametrize("choose", [any_token, dearest, endless])
+@pytest.mark.parametrize("more", [0, 1, 10, 40])
+def test_a_schema_is_kept_with_the_least_budget(compiler, info, choose, more):
+    random.seed(more)
+    compiled = compiler.compile_json_schema(PERSON)
+    max_tokens = least(compiled) + more
+    tokens = walk(xgr.GrammarMatcher(compiled, max_tokens=max_tokens), info.vocab_size, choose)
+    assert len(tokens) <= max_tokens
+    value = json.loads(text_of(info, tokens))
+    assert {"name", "tags", "address"} <= value.keys()
+
+
+def test_the_stop_token_counts_unless_none_is_needed(compiler, stop):
+    compiled = compiler.compile_grammar('root ::= "a" "b"*')
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=2)
+    assert allowed(matcher, 143) == [97, 128]  # "a", "ab"
+    assert matcher.accept_token(97)
+    assert allowed(matcher, 143) == [stop]
+    assert not matcher.accept_token(98)
+    assert matcher.accept_token(stop)
+    assert matcher.tokens_left == 0
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=2, terminate_without_stop_token=True)
+    assert len(allowed(matcher, 143)) == 2  # "a", "ab"
+    assert matcher.accept_token(97)
+    assert matcher.accept_token(98)
+    assert matcher.is_terminated()
+    assert allowed(matcher, 143) == []
+
+
+def test_too_small_a_budget_is_an_error_that_says_what_is_enough(compiler):
+    compiled = compiler.compile_grammar('root ::= "abcd" "x"{3}')
+    with pytest.raises(xgr.TokenBudgetError, match=r"a budget of 5 tokens is too small.*takes 6") as caught:
+        xgr.GrammarMatcher(compiled, max_tokens=5)
+    error = caught.value
+    assert (error.max_tokens, error.tokens_needed) == (5, 6)
+    assert isinstance(error, (ValueError, RuntimeError))
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.tokens_needed, str(copy)) == (6, str(error))
+    assert xgr.GrammarMatcher(compiled, max_tokens=6).tokens_needed == 6
+    assert least(compiled, terminate_without_stop_token=True) == 5
+
+
+def test_a_vocabulary_that_cannot_spell_the_grammar():
+    info = xgr.TokenizerInfo(["a", "b", "</s>"])
+    compiled = xgr.GrammarCompiler(info).compile_grammar('root ::= "az"')
+    with pytest.raises(xgr.TokenBudgetError, match="can spell") as caught:
+        xgr.GrammarMatcher(compiled, max_tokens=100)
+    assert caught.value.tokens_needed is None
+    compiled = xgr.GrammarCompiler(info).compile_grammar('root ::= "az" | "b" root | "b"')
+    assert allowed(xgr.GrammarMatcher(compiled, max_tokens=100), 3) == [1]
+    assert allowed(xgr.GrammarMatcher(compiled), 3) == [0, 1]
+
+
+@pytest.mark.parametrize("wrong", [-1, "3", 2.5])
+def test_wrong_budgets(compiler, wrong):
+    with pytest.raises((TypeError, xgr.exceptions.InvalidArgumentError)):
+        xgr.GrammarMatcher(compiler.compile_grammar('root ::= "a"'), max_tokens=wrong)
+
+
+def test_a_huge_budget_is_no_budget(compiler):
+    compiled = compiler.compile_grammar(ANY_JSON)
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=10**30)
+    assert allowed(matcher, 143) == allowed(xgr.GrammarMatcher(compiled), 143)
+
+
+def test_without_a_budget_nothing_is_counted(compiler):
+    matcher = xgr.GrammarMatcher(compiler.compile_grammar('root ::= "a"'))
+    assert matcher.tokens_left is None
+    assert matcher.tokens_needed is None
+    assert matcher.accept_string("a", token_count=7)
+
+
+def test_going_back_gives_tokens_back(compiler):
+    compiled = compiler.compile_grammar(ANY_JSON)
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=12)
+    assert matcher.accept_string("[[[", token_count=3)
+    before = allowed(matcher, 143)
+    fork = matcher.fork()
+    assert fork.accept_token(ord("["))
+    assert fork.accept_token(ord("1"))
+    assert (fork.tokens_left, matcher.tokens_left) == (7, 9)
+    fork.rollback(2)
+    assert (fork.tokens_left, allowed(fork, 143)) == (9, before)
+    matcher.rollback(1)
+    assert matcher.tokens_left == 12
+    fork.reset()
+    assert fork.tokens_left == 12
+
+
+def test_strings_count(compiler):
+    compiled = compiler.compile_grammar('root ::= "ab"* "c"?')
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=6)
+    assert matcher.accept_string("ababab")  # "ab" is a token
+    assert matcher.tokens_left == 3
+    assert not matcher.accept_string("ab" * 3)
+    assert not matcher.accept_string("ab", token_count=3)
+    assert matcher.accept_string("ab", token_count=2)
+    assert allowed(matcher, 143) == [142]
+    with pytest.raises(xgr.exceptions.InvalidArgumentError, match="token_count"):
+        matcher.accept_string("", token_count=-1)
+
+
+def test_drafts_and_batches_keep_the_budget(compiler, info, stop):
+    compiled = compiler.compile_grammar('root ::= "a"* "b"')
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=4)
+    assert matcher.validate_tokens([97, 97, 97, 97]) == 2
+    children, siblings = np.array([1, 2, 3, -1]), np.array([-1, -1, -1, -1])
+    bitmask = np.zeros((4, 5), dtype=np.int32)
+    assert matcher.traverse_draft_tree(children, siblings, np.array([0, 97, 97, 97]), bitmask)
+    rows = [np.flatnonzero(row).tolist() for row in bitmask_to_bool_mask(bitmask, info.vocab_size)]
+    ab = 128
+    assert rows == [[97, 98, ab], [97, 98, ab], [98, ab], []]
+    assert matcher.tokens_left == 4
+    batch = xgr.BatchGrammarMatcher(max_threads=2)
+    matchers = [xgr.GrammarMatcher(compiled, max_tokens=3) for _ in range(40)]
+    assert all(xgr.BatchGrammarMatcher.batch_accept_token(matchers, [97] * 40))
+    assert not any(xgr.BatchGrammarMatcher.batch_accept_token(matchers, [97] * 40))
+    bitmask = np.zeros((40, 5), dtype=np.int32)
+    batch.batch_fill_next_token_bitmask(matchers, bitmask)
+    assert all(
+        np.flatnonzero(row).tolist() == [98, ab] for row in bitmask_to_bool_mask(bitmask, info.vocab_size)
+    )
+    assert all(xgr.BatchGrammarMatcher.batch_accept_token(matchers, [98] * 40))
+    assert all(xgr.BatchGrammarMatcher.batch_accept_token(matchers, [stop] * 40))
+
+
+def test_what_must_come_can_be_afforded(compiler):
+    compiled = compiler.compile_json_schema(PERSON)
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=least(compiled))
+    forced = matcher.find_jump_forward_string()
+    if forced:
+        assert matcher.accept_string(forced)
+
+
+@pytest.fixture(scope="module", params=["llama3_1", "smollm2"])
+def real(request, tmp_path_factory):
+    folder = SHARED / "tokenizers" / request.param
+    if not folder.exists():
+        pytest.skip(f"{folder} is not there")
+    copy = tmp_path_factory.mktemp(request.param)
+    (copy / "tokenizer.json").write_bytes(gzip.decompress((folder / "tokenizer.json.gz").read_bytes()))
+    config = folder / "tokenizer_config.json"
+    (copy / config.name).write_bytes(config.read_bytes())
+    return xgr.TokenizerInfo.from_file(copy)
+
+
+def schemas(count):
+    path = SHARED / "maskbench" / "dev.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is not there")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        return [json.loads(line)["schema"] for line, _ in zip(lines, range(count), strict=False)]
+
+
+@pytest.mark.parametrize("choose", [any_token, endless])
+def test_real_schemas_with_real_vocabularies(real, choose):
+    random.seed(1)
+    compiler = xgr.GrammarCompiler(real)
+    finished = 0
+    for schema in schemas(40):
+        try:
+            compiled = compiler.compile_json_schema(schema)
+        except xgr.GrammarError:
+            continue
+        needed = least(compiled)
+        if needed is None or needed > 150:
+            continue
+        for more in (0, 7):
+            matcher = xgr.GrammarMatcher(compiled, max_tokens=needed + more)
+            tokens = walk(matcher, real.vocab_size, choose)
+            assert len(tokens) <= needed + more
+            json.loads(text_of(real, tokens))
+            finished += 1
+    assert finished > 20
