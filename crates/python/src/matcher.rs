@@ -58,7 +58,6 @@ impl GrammarMatcher {
         on_capture = None,
     ), text_signature = "(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False, \
         max_rollback_tokens=-1, default_temperature=None, max_tokens=None, on_capture=None)")]
-    #[expect(clippy::too_many_arguments, reason = "they are the keywords of the constructor")]
     fn new(
         compiled_grammar: &Bound<'_, PyAny>,
         override_stop_tokens: Option<&Bound<'_, PyAny>>,
