@@ -298,15 +298,15 @@ impl Grammar {
     }
 
     fn __add__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, |both| self.joined(both, Join::Concat, Grammar::concat))
+        Self::operator(other, |both| self.joined(both, Join::Concat, Grammar::concat))
     }
 
     fn __or__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, |both| self.joined(both, Join::Union, Grammar::union))
+        Self::operator(other, |both| self.joined(both, Join::Union, Grammar::union))
     }
 
     fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        self.operator(other, |other| Grammar::intersect(&self.before(other)?, None))
+        Self::operator(other, |other| Grammar::intersect(&self.before(other)?, None))
     }
 
     fn __sub__(&self, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -381,7 +381,6 @@ impl Grammar {
 
     /// What an operator makes of two grammars.
     fn operator<'py>(
-        &self,
         other: &Bound<'py, PyAny>,
         join: impl FnOnce(&Bound<'py, Grammar>) -> PyResult<Self>,
     ) -> PyResult<Py<PyAny>> {
@@ -425,6 +424,7 @@ fn from_result(py: Python<'_>, result: tokenstile_grammar::Result<Ir>) -> PyResu
 
 /// The grammar after some of the passes, by name, for `tokenstile.testing`.
 #[pyfunction(name = "_apply_passes")]
+#[expect(clippy::needless_pass_by_value, reason = "what is taken from Python is owned")]
 pub(crate) fn apply_passes(py: Python<'_>, grammar: &Grammar, names: Vec<String>) -> PyResult<Grammar> {
     let limits = tokenstile_grammar::Limits::default();
     let done = interruptible(py, limits, |budget| {
