@@ -301,6 +301,6 @@ mod tests {
         let started = std::time::Instant::now();
         let dfa = builder.finish(&Budget::default()).unwrap();
         assert_eq!(dfa.len(), count as usize + 1);
-        assert!(started.elapsed() < std::time::Duration::from_secs(10), "took {:?}", started.elapsed());
+        assert!(started.elapsed() < std::time::Duration::from_secs(120), "took {:?}", started.elapsed());
     }
 }

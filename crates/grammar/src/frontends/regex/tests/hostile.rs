@@ -19,7 +19,7 @@ fn limit_of(pattern: &str) {
     let started = Instant::now();
     let error = try_automaton(pattern, Syntax::whole()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
-    assert!(started.elapsed() < Duration::from_secs(20), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(120), "took {:?}", started.elapsed());
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_long_literal_is_linear() {
         matches!(expr_of(&format!("(?i){}", "é".repeat(1 << 20))), Ok(Expr::Seq(items)) if items.len() == 1 << 20)
     );
     assert!(matches!(expr_of(&"a|".repeat(1 << 20)), Ok(Expr::Alt(items)) if items.len() == 2));
-    assert!(started.elapsed() < Duration::from_secs(20), "took {:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(120), "took {:?}", started.elapsed());
 }
 
 #[test]
