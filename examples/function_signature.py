@@ -29,7 +29,8 @@ def arguments_schema(function: Callable[..., object]) -> dict[str, Any]:
         for name, parameter in inspect.signature(function).parameters.items()
     }
     model = create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
-    return model.model_json_schema()
+    schema: dict[str, Any] = model.model_json_schema()
+    return schema
 
 
 def main(model: LoadedModel | None = None) -> str:

@@ -14,7 +14,7 @@ import tokenstile
 
 __all__ = ["app"]
 
-_COMMANDS: Final = ("check", "validate", "explain", "convert", "tokenizer", "generate", "serve")
+_COMMANDS: Final = ("check", "validate", "explain", "convert", "tokenizer", "generate", "bench", "serve")
 
 app = typer.Typer(
     name="tokenstile",
