@@ -16,7 +16,7 @@ def test_stages(run, person, deepseek_file):
     comma, brace = stages["tokens"]
     assert comma["fits"]
     assert not brace["fits"]
-    assert "'}' does not" in brace["why"]
+    assert "but not '}' after it" in brace["why"]
     text = run(*arguments).out
     assert all(title in text for title in ("Values", "Grammar", "Terminals", "After the prefix", "Mask"))
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.cli.documented import commands, run_documented, write_files
 from tests.test_docs import ROOT
 
 
@@ -65,3 +66,11 @@ def test_demo(monkeypatch):
     assert code == 0, err
     assert "fits the schema" in out
     assert "of them forced" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [one for one in commands() if one[0].startswith("tokenstile generate")]
+)
+def test_documented_commands(command, said, tmp_path):
+    write_files(tmp_path)
+    assert run_documented(command, tmp_path) == said

@@ -213,10 +213,10 @@ def _why_not(compiled: CompiledGrammar, prefix: bytes, token: int) -> str:
     taken = follow(matcher, data)
     if taken == len(data):
         return "its bytes would fit, but the grammar takes other tokens for them here"
-    fitted = f"{_quote(data[:taken])} fits, but then " if taken else ""
-    allowed = spell_bytes(allowed_bytes(matcher))
-    end = " or the end of the text" if matcher.is_completed() else ""
-    return f"{fitted}{_quote(data[taken : taken + 1])} does not: allowed there is {allowed}{end}"
+    allowed = spell_bytes(allowed_bytes(matcher)) + (" or the end" if matcher.is_completed() else "")
+    if not taken:
+        return f"allowed here is {allowed}"
+    return f"{_quote(data[:taken])} would fit, but not {_quote(data[taken : taken + 1])} after it: allowed is {allowed}"
 
 
 def _quote(data: bytes) -> str:

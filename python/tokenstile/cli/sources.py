@@ -102,7 +102,8 @@ class SchemaOptions:
     @property
     def for_grammars(self) -> dict[str, Any]:
         """Give the arguments of ``Grammar.from_json_schema``."""
-        return {**self.for_checking, "any_whitespace": not self.compact}
+        separators = (",", ":") if self.compact else None
+        return {**self.for_checking, "any_whitespace": not self.compact, "separators": separators}
 
 
 @dataclass(frozen=True)
