@@ -87,3 +87,10 @@ def test_hostile_texts(run, text):
     result = run("check", "-", "--json", stdin=text)
     assert result.code == 1
     assert result.json[0]["status"] in {"invalid", "refused"}
+
+
+@pytest.mark.parametrize("name", ["", "nowhere.json", "no\0name"])
+def test_names_that_are_nothing(run, name):
+    result = run("check", name, "--json")
+    assert result.code == 2
+    assert "no file or folder" in result.json["error"]["message"]

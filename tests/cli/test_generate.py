@@ -36,6 +36,7 @@ def test_without_structure(run, says):
     ("options", "wish", "text"),
     [
         (["--regex", "[0-9]{2}"], "12 of them", "12"),
+        (["--regex", ""], "anything", ""),
         (["--choice", "yes", "--choice", "no"], "no", "no"),
         (["--ebnf", 'root ::= "<" [a-c]+ ">"'], "<cab>", "<cab>"),
         (["--lark", 'start: "a" /[0-9]/'], "a7", "a7"),

@@ -83,3 +83,15 @@ def test_a_large_text(run):
     assert run("validate", "[a-z]*", "-k", "regex", "-", stdin="a" * 1_000_000).code == 0
     result = run("validate", "[a-z]*", "-k", "regex", "-", "--json", stdin="a" * 1_000_000 + "!")
     assert result.json[0]["refusal"]["offset"] == 1_000_000
+
+
+def test_bytes_that_are_no_text(run, tmp_path):
+    path = tmp_path / "bytes"
+    path.write_bytes(b"ab\xff")
+    result = run("validate", ".*", "-k", "regex", path, "--json")
+    assert result.code == 1
+    assert result.json[0]["refusal"]["offset"] == 2
+
+
+def test_files_without_an_end_are_refused(run):
+    assert run("validate", "a", "-k", "regex", "/dev/zero").code == 2

@@ -21,6 +21,7 @@ from tokenstile.cli.sources import (
     NotStrict,
     SchemaOptions,
     Source,
+    existing_file,
     read_source,
     read_text,
 )
@@ -108,19 +109,21 @@ def check(
 
 def _sources(arguments: list[str], options: SchemaOptions) -> Iterator[tuple[str, Source | Exception]]:
     for argument in arguments:
-        if argument != "-" and len(argument) < 4096 and Path(argument).is_dir():  # noqa: PLR2004 - a path's length
+        if argument == "-" or _is_schema(argument) or existing_file(argument) is not None:
+            source = read_source(argument, Kind.JSON_SCHEMA, options)
+            yield source.name, source
+        elif argument and Path(argument).is_dir():
             files = sorted(Path(argument).rglob("*.json"))
             if not files:
                 raise InvalidArgumentError(f"there is no *.json in {argument}")
             for file in files:
                 yield str(file), _read(file, options)
         else:
-            source = read_source(argument, None if _looks_like_name(argument) else Kind.JSON_SCHEMA, options)
-            yield source.name, Source(Kind.JSON_SCHEMA, source.text, source.name, options)
+            raise InvalidArgumentError(f"there is no file or folder {argument[:80]!r}")
 
 
-def _looks_like_name(argument: str) -> bool:
-    return argument != "-" and not argument.lstrip().startswith("{") and argument not in {"true", "false"}
+def _is_schema(argument: str) -> bool:
+    return argument.lstrip().startswith(("{", "[")) or argument.strip() in {"true", "false"}
 
 
 def _read(file: Path, options: SchemaOptions) -> Source | Exception:

@@ -92,12 +92,12 @@ def _wanted(info: TokenizerInfo, texts: list[str], ids: list[int]) -> list[int]:
     for token, data in enumerate(info.decoded_vocab if texts else []):
         by_bytes.setdefault(data, token)
     for text in texts:
-        if not text or text.encode() not in by_bytes:
+        if not text or text.encode("utf-8", "surrogateescape") not in by_bytes:
             raise InvalidArgumentError(f"no token has the text {text!r}")
     for token in ids:
         if not 0 <= token < info.vocab_size:
             raise InvalidArgumentError(f"there is no token {token}: ids go from 0 to {info.vocab_size - 1}")
-    return [by_bytes[text.encode()] for text in texts] + ids
+    return [by_bytes[text.encode("utf-8", "surrogateescape")] for text in texts] + ids
 
 
 def _stages(
@@ -108,7 +108,9 @@ def _stages(
     started = time.perf_counter()
     compiled = GrammarCompiler(info).compile_grammar(grammar)
     elapsed = time.perf_counter() - started
-    stages: dict[str, Any] = {"source": {"kind": source.kind.value, "bytes": len(source.text.encode())}}
+    stages: dict[str, Any] = {
+        "source": {"kind": source.kind.value, "bytes": len(source.text.encode(errors="replace"))}
+    }
     if source.kind is Kind.JSON_SCHEMA:
         stages["values"] = _values(grammar)
     stages["grammar"] = str(grammar)
@@ -116,9 +118,10 @@ def _stages(
     stages["machine"] = {"compile_us": round(elapsed * 1e6, 1)} | {
         name: compiled.get_stats()[name] for name in ("rules", "nodes")
     }
-    stages["prefix"] = {"text": prefix}
+    # Bytes of the argument that are no UTF-8 are passed on as they are.
+    data = prefix.encode("utf-8", "surrogateescape")
+    stages["prefix"] = {"text": data.decode(errors="replace")}
     matcher = GrammarMatcher(compiled)
-    data = prefix.encode()
     if follow(matcher, data) < len(data):
         refusal = find_refusal(grammar, data, info)
         stages["prefix"]["refusal"] = refusal.fields() if refusal else None

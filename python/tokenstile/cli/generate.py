@@ -159,7 +159,7 @@ def _structure(**given: Any) -> StructuredOutputsParams | None:  # noqa: ANN401 
     ):
         if given[option] is not None:
             found[field] = read_source(given[option], kind).text
-    found |= {field: given[field] for field in ("regex", "choice") if given[field]}
+    found |= {field: given[field] for field in ("regex", "choice") if given[field] is not None}
     if given["tag"] is not None:
         found["structural_tag"] = given["tag"]
     if len(found) > 1:

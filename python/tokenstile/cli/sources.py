@@ -28,6 +28,8 @@ __all__ = [
     "NotStrict",
     "SchemaOptions",
     "Source",
+    "existing_file",
+    "read_bytes",
     "read_source",
     "read_text",
 ]
@@ -132,7 +134,7 @@ class Source:
 
 def read_source(argument: str, kind: Kind | None, options: SchemaOptions | None = None) -> Source:
     """Read a grammar that was named on the command line."""
-    path = None if argument == "-" else _existing_file(argument)
+    path = None if argument == "-" else existing_file(argument)
     text = read_text(argument) if path is not None or argument == "-" else argument
     found = kind or _kind_of(path, text)
     if found is None:
@@ -144,18 +146,26 @@ def read_source(argument: str, kind: Kind | None, options: SchemaOptions | None 
 
 def read_text(argument: str) -> str:
     """Read a file, or the standard input for ``-``."""
+    return read_bytes(argument).decode("utf-8")
+
+
+def read_bytes(argument: str) -> bytes:
+    """Read a file, or the standard input for ``-``; what is too large, or has no end, is refused."""
     if argument == "-":
-        return sys.stdin.read(_LARGEST_FILE)
-    path = Path(argument)
-    if path.stat().st_size > _LARGEST_FILE:
+        data = sys.stdin.buffer.read(_LARGEST_FILE + 1)
+    else:
+        with Path(argument).open("rb") as file:
+            data = file.read(_LARGEST_FILE + 1)
+    if len(data) > _LARGEST_FILE:
         raise InvalidArgumentError(f"{argument} is larger than {_LARGEST_FILE >> 20} MiB")
-    return path.read_text(encoding="utf-8")
+    return data
 
 
-def _existing_file(argument: str) -> Path | None:
-    """Give the file of that name, if there is one; a text is often no possible name at all."""
+def existing_file(argument: str) -> Path | None:
+    """Give the file of that name, if there is one, or the pipe; a text is often no possible name at all."""
+    path = Path(argument)
     try:
-        return Path(argument) if Path(argument).is_file() else None
+        return path if argument and path.exists() and not path.is_dir() else None
     except (OSError, ValueError):
         return None
 

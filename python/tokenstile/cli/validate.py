@@ -1,6 +1,5 @@
 """``tokenstile validate``: does a grammar have these texts, and if not, where do they leave it."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,8 +19,9 @@ from tokenstile.cli.sources import (
     NotStrict,
     SchemaOptions,
     Source,
+    existing_file,
+    read_bytes,
     read_source,
-    read_text,
 )
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.grammar import Grammar
@@ -60,7 +60,7 @@ def validate(
     read = source.grammar()
     answers = []
     for name, instance in _texts(instances or [], text or [], lines=lines):
-        refusal = find_refusal(read, (instance if exact else _bare(instance, source.kind)).encode())
+        refusal = find_refusal(read, instance if exact else _bare(instance, source.kind))
         hint = _hint(source, instance) if refusal is not None and not refusal.is_early_end else None
         answers.append(_answer(name, refusal, hint))
         if not as_json:
@@ -70,33 +70,38 @@ def validate(
     finish(ExitCode.YES if all(answer["accepted"] for answer in answers) else ExitCode.NO)
 
 
-def _texts(files: list[str], texts: list[str], *, lines: bool) -> list[tuple[str, str]]:
+def _texts(files: list[str], texts: list[str], *, lines: bool) -> list[tuple[str, bytes]]:
     if not files and not texts:
         raise InvalidArgumentError("there is nothing to validate: name files, -, or texts with --text")
     found = []
     for file in files:
-        if file != "-" and not Path(file).is_file():
+        if file != "-" and existing_file(file) is None:
             raise InvalidArgumentError(f"there is no file {file!r}; a text itself is given with --text")
-        content = read_text(file)
+        content = read_bytes(file)
         if lines:
             found += [
-                (f"{file}:{at}", line) for at, line in enumerate(content.splitlines(), 1) if line.strip()
+                (f"{file}:{at}", line) for at, line in enumerate(content.split(b"\n"), 1) if line.strip()
             ]
         else:
             found.append((file, content))
-    return found + [(f"text {at}", text) for at, text in enumerate(texts, 1)]
+    # Bytes of an argument that are no UTF-8 are passed on as they are.
+    return found + [
+        (f"text {at}", text.encode("utf-8", "surrogateescape")) for at, text in enumerate(texts, 1)
+    ]
 
 
-def _bare(text: str, kind: Kind) -> str:
+def _bare(text: bytes, kind: Kind) -> bytes:
     """Take off what editors put around a text: the last line break, and white space around JSON."""
-    return text.strip(" \t\r\n") if kind is Kind.JSON_SCHEMA else text.removesuffix("\n").removesuffix("\r")
+    return (
+        text.strip(b" \t\r\n") if kind is Kind.JSON_SCHEMA else text.removesuffix(b"\n").removesuffix(b"\r")
+    )
 
 
-def _hint(source: Source, instance: str) -> str | None:
+def _hint(source: Source, instance: bytes) -> str | None:
     """Say which option would let the text in, if one alone does."""
     if source.kind is not Kind.JSON_SCHEMA:
         return None
-    text = _bare(instance, source.kind).encode()
+    text = _bare(instance, source.kind)
     for option, changed in (("--any-order", {"any_order": True}), ("--no-strict", {"not_strict": True})):
         options = SchemaOptions(**{**vars(source.options), **changed})
         if options != source.options and find_refusal(_with_options(source, options), text) is None:
