@@ -11,6 +11,10 @@ import pytest
 from tests.cli.documented import commands, run_documented, write_files
 from tests.test_docs import ROOT
 
+from tokenstile.engine import Engine, SamplingParams
+from tokenstile.engine.models.loading import load_model
+from tokenstile.structured_output import StructuredOutputsParams
+
 
 def run(*arguments):
     done = subprocess.run(
@@ -74,3 +78,12 @@ def test_demo(monkeypatch):
 def test_documented_commands(command, said, tmp_path):
     write_files(tmp_path)
     assert run_documented(command, tmp_path) == said
+
+
+def test_a_folder_of_huggingface(hf_folder):
+    loaded = load_model(hf_folder, num_slots=1, max_length=128)
+    prompt = loaded.prompt("Is the sky blue? Answer yes or no.")
+    assert prompt.endswith("<|im_start|>assistant\n")
+    structure = StructuredOutputsParams(choice=["yes", "no"])
+    engine = Engine(loaded.model)
+    assert engine.generate(prompt, SamplingParams(max_tokens=4), structure=structure) in {"yes", "no"}
