@@ -55,3 +55,8 @@ def test_tokens_that_are_not_there(run):
 def test_grammars_of_tokens(run):
     result = run("explain", "root ::= <[97]> <[98]>", "-T", "bytes", "--json")
     assert [entry["id"] for entry in result.json["mask"]["shortest"]] == [97]
+
+
+def test_grammars_that_name_tokens_by_their_text(run):
+    result = run("explain", 'root ::= "a" </s> "b"', "-T", "bytes", "-p", "a", "--json")
+    assert [entry["id"] for entry in result.json["mask"]["shortest"]] == [256]

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
+from tokenstile._core import Grammar, GrammarCompiler
 from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.grammar import Grammar
 from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = [
@@ -124,6 +124,9 @@ class Source:
                 return Grammar.from_json_schema(self.text, **self.options.for_grammars)
             case Kind.REGEX:
                 return Grammar.from_regex(self.text)
+            case Kind.EBNF if info is not None:
+                # Only a compiler knows the tokens that such a text may name.
+                return GrammarCompiler(info, cache_enabled=False).compile_grammar(self.text).grammar
             case Kind.EBNF:
                 return Grammar.from_ebnf(self.text)
             case Kind.LARK:

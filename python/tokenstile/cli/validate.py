@@ -23,8 +23,7 @@ from tokenstile.cli.sources import (
     read_bytes,
     read_source,
 )
-from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.grammar import Grammar
+from tokenstile.exceptions import GrammarError, InvalidArgumentError
 
 __all__ = ["validate"]
 
@@ -104,13 +103,17 @@ def _hint(source: Source, instance: bytes) -> str | None:
     text = _bare(instance, source.kind)
     for option, changed in (("--any-order", {"any_order": True}), ("--no-strict", {"not_strict": True})):
         options = SchemaOptions(**{**vars(source.options), **changed})
-        if options != source.options and find_refusal(_with_options(source, options), text) is None:
+        if options != source.options and _fits(source, options, text):
             return f"it fits with {option}"
     return None
 
 
-def _with_options(source: Source, options: SchemaOptions) -> Grammar:
-    return Source(source.kind, source.text, source.name, options).grammar()
+def _fits(source: Source, options: SchemaOptions, text: bytes) -> bool:
+    try:
+        return find_refusal(Source(source.kind, source.text, source.name, options).grammar(), text) is None
+    except GrammarError:
+        # With these options the schema is refused.
+        return False
 
 
 def _answer(name: str, refusal: Refusal | None, hint: str | None) -> dict[str, Any]:
