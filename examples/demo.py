@@ -25,6 +25,7 @@ from tokenstile.cli.refusal import find_refusal
 from tokenstile.engine import SamplingParams
 from tokenstile.engine.models.loading import load_model
 from tokenstile.engine.tracing import TracedToken, trace
+from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output import StructuredOutputsParams
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def side_by_side(left: list[TracedToken], right: list[TracedToken], width: int) 
     """Give both texts, one beside the other where there is room."""
     panels = [
         Panel(Group(spell(tokens), Text(), verdict(tokens)), title=title, width=max(width // 2 - 1, 38))
-        for title, tokens in (("with the schema", left), ("without", right))
+        for title, tokens in (("with the schema, forced parts coloured", left), ("without", right))
     ]
     return Columns(panels)
 
@@ -134,7 +135,10 @@ def main() -> None:
     console = Console(highlight=False)
     started = time.perf_counter()
     with console.status("loading the model ..."):
-        loaded = load_model(arguments.model, num_slots=2, max_length=1024)
+        try:
+            loaded = load_model(arguments.model, num_slots=2, max_length=1024)
+        except (InvalidArgumentError, ImportError) as error:
+            raise SystemExit(str(error)) from error
     console.print(f"{loaded.name}, loaded in {time.perf_counter() - started:.1f} s")
     console.print(f"prompt: {arguments.prompt}", style="bold")
     prompt = loaded.prompt(arguments.prompt)
