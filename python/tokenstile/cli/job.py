@@ -1,0 +1,35 @@
+"""What is to be written for a prompt, and how."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tokenstile.engine import Completion, SamplingParams
+from tokenstile.engine.models.loading import LoadedModel
+from tokenstile.structured_output import StructuredOutputsParams
+
+__all__ = ["Job", "completion_fields"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options of ``tokenstile generate`` that hold for all its prompts."""
+
+    params: SamplingParams
+    structure: StructuredOutputsParams | None
+    system: str | None
+    tools: list[dict[str, Any]]
+    is_raw: bool
+
+    def prompt(self, loaded: LoadedModel, text: str) -> str:
+        """Give the prompt as the model reads it."""
+        return text if self.is_raw else loaded.prompt(text, system=self.system, tools=self.tools)
+
+
+def completion_fields(answer: Completion) -> dict[str, Any]:
+    """Give a text for JSON."""
+    return {
+        "text": answer.text,
+        "finish_reason": answer.finish_reason.value,
+        "num_prompt_tokens": answer.num_prompt_tokens,
+        "num_tokens": len(answer.token_ids),
+    }

@@ -1,0 +1,79 @@
+"""The command as a whole: help, version, completion, exit codes, errors as text and as JSON."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import tokenstile
+from tokenstile.cli import app as app_module
+
+COMMANDS = [name for name in app_module._COMMANDS if name != "serve"]
+
+
+def test_version(run):
+    assert run("--version").out.strip() == tokenstile.__version__
+
+
+def test_help_lists_the_commands(run):
+    out = run("--help").out
+    assert all(name in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_and_json(run, command):
+    result = run(command, "--help")
+    assert result.code == 0
+    assert "--json" in result.out
+
+
+def test_wrong_usage(run):
+    assert run("no-such-command").code == 2
+    assert run("check").code == 2
+
+
+def test_completion():
+    environment = {
+        **os.environ,
+        "_TOKENSTILE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "tokenstile ch",
+        "COMP_CWORD": "1",
+    }
+    code = "import sys; sys.argv[0] = 'tokenstile'; from tokenstile.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "check" in done.stdout.split()
+
+
+def test_errors_as_text_and_json(run):
+    text = run("convert", "root ::= (", "--kind", "ebnf")
+    assert text.code == 2
+    assert "line 1" in text.err
+    assert not text.out
+    told = run("convert", "root ::= (", "--kind", "ebnf", "--json")
+    assert told.code == 2
+    assert told.json["error"]["type"] == "EBNFError"
+    assert told.json["error"]["line"] == 1
+
+
+def test_a_missing_file_is_told_from_a_text(run):
+    result = run("convert", "nowhere.ebnf")
+    assert result.code == 2
+    assert "nowhere.ebnf" in result.err
+
+
+def test_the_library_does_not_import_the_command():
+    code = "import sys, tokenstile; print({'typer', 'rich', 'tokenstile.cli'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_without_its_packages_it_names_the_extra():
+    code = "import sys; sys.modules['typer'] = None; from tokenstile.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "tokenstile[cli]" in done.stderr

@@ -1,0 +1,89 @@
+"""The command and the demo with the real model."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.cli.documented import commands, run_documented, write_files
+from tests.test_docs import ROOT
+
+from tokenstile.engine import Engine, SamplingParams
+from tokenstile.engine.models.loading import load_model
+from tokenstile.structured_output import StructuredOutputsParams
+
+
+def run(*arguments):
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _model(gguf):
+    """There is a model."""
+
+
+def test_generate(person):
+    code, out, err = run(
+        "-m", "tokenstile", "generate", "Who is Ann, 30, from Rome?", "--schema", json.dumps(person), "--json"
+    )
+    assert code == 0, err
+    assert not err, "llama.cpp writes nothing of its own"
+    (answer,) = json.loads(out)
+    assert json.loads(answer["text"])["city"] in {"Paris", "Rome", "Oslo"}
+
+
+def test_stream(person):
+    code, out, _ = run(
+        "-m",
+        "tokenstile",
+        "generate",
+        "Who is Ann, 30, from Rome?",
+        "--schema",
+        json.dumps(person),
+        "--stream",
+        "--json",
+    )
+    assert code == 0
+    tokens = [json.loads(line) for line in out.splitlines()]
+    assert sorted(json.loads("".join(token["text"] for token in tokens))) == ["age", "city", "name"]
+    assert any(token["forced"] for token in tokens)
+
+
+def test_tokenizer_and_explain():
+    code, out, _ = run("-m", "tokenstile", "tokenizer", "--json")
+    assert code == 0
+    assert json.loads(out)["size"] == 49_152
+    code, out, _ = run("-m", "tokenstile", "explain", "(yes|no)", "-k", "regex", "-p", "y", "--json")
+    assert code == 0
+    assert {entry["text"] for entry in json.loads(out)["mask"]["shortest"]} == {"'e'", "'es'"}
+
+
+def test_demo(monkeypatch):
+    monkeypatch.setitem(os.environ, "COLUMNS", "100")
+    code, out, err = run("examples/demo.py")
+    assert code == 0, err
+    assert "fits the schema" in out
+    assert "of them forced" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [one for one in commands() if one[0].startswith("tokenstile generate")]
+)
+def test_documented_commands(command, said, tmp_path):
+    write_files(tmp_path)
+    assert run_documented(command, tmp_path) == said
+
+
+def test_a_folder_of_huggingface(hf_folder):
+    loaded = load_model(hf_folder, num_slots=1, max_length=128)
+    prompt = loaded.prompt("Is the sky blue? Answer yes or no.")
+    assert prompt.endswith("<|im_start|>assistant\n")
+    structure = StructuredOutputsParams(choice=["yes", "no"])
+    engine = Engine(loaded.model)
+    assert engine.generate(prompt, SamplingParams(max_tokens=4), structure=structure) in {"yes", "no"}
