@@ -113,7 +113,11 @@ pub(crate) fn cancellable<T: Send>(
                 return false;
             }
             looked.set(Instant::now());
-            let Err(error) = Python::attach(Python::check_signals) else { return false };
+            #[expect(
+                clippy::redundant_closure_for_method_calls,
+                reason = "the method alone fits one lifetime only"
+            )]
+            let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
             seen.lock().unwrap_or_else(PoisonError::into_inner).replace(error);
             true
         };
