@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import operator
 import threading
 from collections import deque
 from dataclasses import dataclass, field
@@ -114,7 +115,7 @@ class Engine:
     ) -> GenerationRequest:
         """Begin a request. What is wrong with its grammar comes out of the request."""
         params = params or SamplingParams()
-        tokens = self.model.encode(prompt) if isinstance(prompt, str) else list(prompt)
+        tokens = self.model.encode(prompt) if isinstance(prompt, str) else _token_ids(prompt)
         self._check(tokens, params)
         name = request_id or f"request-{next(self._names)}"
         request = GenerationRequest(name, tokens, params, self._stops.union(params.stop_token_ids))
@@ -398,6 +399,14 @@ class Engine:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _token_ids(prompt: Sequence[int]) -> list[int]:
+    """Return a prompt as plain numbers; anything else would fail the step of all requests."""
+    try:
+        return [operator.index(token) for token in prompt]
+    except TypeError as error:
+        raise InvalidArgumentError(f"a prompt is a text, or token ids: {error}") from None
 
 
 def _misfit(request: GenerationRequest) -> BaseException:

@@ -6,7 +6,6 @@ past it and hands the matchers of a whole batch to the native code at once.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile._core import CancelToken, CompiledGrammar, GrammarCompiler, GrammarMatcher
@@ -15,6 +14,7 @@ from tokenstile.structured_output.bitmask_pool import BitmaskPool
 from tokenstile.structured_output.choice import choices_as_ebnf, read_choices
 from tokenstile.structured_output.contract import StructuredOutputBackend, StructuredOutputGrammar
 from tokenstile.structured_output.key import GrammarType
+from tokenstile.structured_output.structural_tags import read_structural_tag
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -174,14 +174,7 @@ class TokenstileBackend(StructuredOutputBackend):
 
     def _compile_structural_tag(self, spec: str, patience: dict[str, Any]) -> CompiledGrammar:
         """Compile a structural tag, also one of the older form with ``structures`` and ``triggers``."""
-        try:
-            document = json.loads(spec)
-        except (ValueError, RecursionError):
-            document = None  # the compiler says what is wrong with it
-        if isinstance(document, dict) and "structures" in document:
-            tags, triggers = document["structures"], document.get("triggers", [])
-            return self.compiler.compile_structural_tag(tags, triggers, **patience)
-        return self.compiler.compile_structural_tag(spec, **patience)
+        return self.compiler.compile_structural_tag(read_structural_tag(spec), **patience)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:  # noqa: ANN401 - the contract's
         """Return a bitmask of so many rows, of numpy, that allows everything."""

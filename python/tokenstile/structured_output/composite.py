@@ -15,11 +15,11 @@ import numpy as np
 from tokenstile._core import CompiledGrammar, Grammar, GrammarCompiler, GrammarMatcher
 from tokenstile.exceptions import InvalidArgumentError, LimitExceededError, UnsupportedFeatureError
 from tokenstile.structured_output.backend import TokenstileGrammar
+from tokenstile.structured_output.contract import StructuredOutputGrammar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokenstile.structured_output.contract import StructuredOutputGrammar
 
 __all__ = ["CompositeGrammar"]
 
@@ -32,6 +32,12 @@ class CompositeGrammar:
     def __init__(self, grammars: Sequence[StructuredOutputGrammar]) -> None:
         if not grammars:
             raise InvalidArgumentError("a composite needs at least one grammar")
+        for grammar in grammars:
+            if not isinstance(grammar, StructuredOutputGrammar):
+                wrong = type(grammar).__name__
+                raise InvalidArgumentError(
+                    f"a composite is of StructuredOutputGrammar objects, not of {wrong}"
+                )
         joint = _intersection(grammars)
         self._parts: list[StructuredOutputGrammar] = (
             [joint] if joint is not None else [_copy(grammar) for grammar in grammars]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Deadlines"]
 
+logger = logging.getLogger("tokenstile.structured_output")
+
 _IDLE_SECONDS = 5.0
+# A thread cannot wait for as long as a caller may ask for; it looks again in between.
+_LONGEST_WAIT = 3600.0
 
 
 class Deadlines:
@@ -53,7 +58,10 @@ class Deadlines:
             action = self._next()
             if action is None:
                 return
-            action()
+            try:
+                action()
+            except Exception:
+                logger.exception("a deadline could not be kept")
 
     def _next(self) -> Callable[[], None] | None:
         """Wait for the next deadline; nothing if the thread is to end."""
@@ -63,7 +71,7 @@ class Deadlines:
                 if self._heap and self._heap[0][0] <= now:
                     return heapq.heappop(self._heap)[2]
                 wait = self._heap[0][0] - now if self._heap else _IDLE_SECONDS
-                if not self._condition.wait(wait) and not self._heap:
+                if not self._condition.wait(min(wait, _LONGEST_WAIT)) and not self._heap:
                     break
             self._thread = None
             return None

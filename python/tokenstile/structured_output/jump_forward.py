@@ -1,9 +1,9 @@
 """Tokens that must come, so that the model need not be asked for them.
 
-A grammar can force a text, such as the name of a key. Which tokens spell it is not forced: models have learnt the cut
-of their own tokenizer, so it cuts the text, if it is known. The last token is kept only if no longer one could stand in
-its place, because the model might have written that. Without a tokenizer only tokens count that are forced themselves:
-those that are alone in their mask.
+A grammar can force a text, such as what comes between two values. Which tokens spell it is not forced: models have
+learnt the cut of their own tokenizer, so it cuts the text, if it is known. The last token is kept only if no longer one
+could stand in its place, because the model might have written that. Without a tokenizer only tokens count that are
+forced themselves: those that are alone in their mask.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokenstile.bitmask import get_bitmask_shape
-from tokenstile.testing import bitmask_to_bool_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +61,7 @@ def _could_be_longer(matcher: GrammarMatcher, info: TokenizerInfo, tokens: list[
     last = info.token_bytes(tokens[-1])
     return any(
         len(found) > len(last) and found.startswith(last)
-        for found in (info.token_bytes(token) for token in _allowed(fork, info))
+        for found in (info.token_bytes(token) for token in _tokens(_mask(fork, info), info))
     )
 
 
@@ -70,17 +69,27 @@ def _single_tokens(fork: GrammarMatcher, info: TokenizerInfo) -> list[int]:
     """Follow the masks that allow just one token. One that ends the text is left to the model."""
     tokens: list[int] = []
     while len(tokens) < _MOST_TOKENS:
-        allowed = _allowed(fork, info)
-        if len(allowed) != 1:
+        mask = _mask(fork, info)
+        if _count(mask) != 1:
             break
-        token = int(allowed[0])
+        (token,) = _tokens(mask, info)
         if not fork.accept_token(token) or fork.is_terminated():
             break
         tokens.append(token)
     return tokens
 
 
-def _allowed(matcher: GrammarMatcher, info: TokenizerInfo) -> list[int]:
+def _mask(matcher: GrammarMatcher, info: TokenizerInfo) -> np.ndarray:
     mask = np.zeros(get_bitmask_shape(1, info.vocab_size), dtype=np.int32)
     matcher.fill_next_token_bitmask(mask)
-    return [int(token) for token in np.flatnonzero(bitmask_to_bool_mask(mask, info.vocab_size)[0])]
+    return mask
+
+
+def _count(mask: np.ndarray) -> int:
+    """Count the tokens of a mask; most masks have many, and need not be written out for that."""
+    return int(np.unpackbits(mask.view(np.uint8)).sum())
+
+
+def _tokens(mask: np.ndarray, info: TokenizerInfo) -> list[int]:
+    bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: info.vocab_size]
+    return np.flatnonzero(bits).tolist()

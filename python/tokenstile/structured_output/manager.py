@@ -301,8 +301,15 @@ class StructuredOutputManager:
         on", or a `DraftTree`. All requests must have vocabularies of one size. ``out`` is a bitmask of the caller's to
         fill instead of the manager's own; the calls of several threads then do not wait for each other.
         """
+        return self._fill(self._find(request_ids), drafts, out)
+
+    def _fill(
+        self,
+        requests: Sequence[StructuredOutputRequest],
+        drafts: Mapping[str, Drafts] | None,
+        out: Any,  # noqa: ANN401 - any array
+    ) -> GrammarBitmask:
         started = time.perf_counter()
-        requests = self._find(request_ids)
         if out is not None:
             result = self._filler.fill(requests, drafts, out)
         else:
@@ -341,11 +348,15 @@ class StructuredOutputManager:
         *,
         out: Any = None,  # noqa: ANN401 - any array
     ) -> Future[GrammarBitmask]:
-        """Fill the rows of a batch on a thread of the manager's, while the forward pass runs."""
+        """Fill the rows of a batch on a thread of the manager's, while the forward pass runs.
+
+        A request that is released meanwhile does not hinder the others.
+        """
+        requests = self._find(request_ids)
         with self._lock:
             if self._overlap is None:
                 self._overlap = ThreadPoolExecutor(1, thread_name_prefix="tokenstile-fill")
-            return self._overlap.submit(self.grammar_bitmask, list(request_ids), drafts, out=out)
+            return self._overlap.submit(self._fill, requests, drafts, out)
 
     def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:
         """Take the tokens that a request has written, all of them or none; returns whether they fit.

@@ -143,7 +143,7 @@ class Metrics:
                 if isinstance(value, dict):
                     lines += _histogram_lines(full, label, value)
                 else:
-                    lines.append(f"{full}{{{label}}} {value:g}")
+                    lines.append(f"{full}{{{label}}} {_number(value)}")
         return "\n".join(lines) + "\n" if lines else ""
 
     @contextmanager
@@ -155,6 +155,11 @@ class Metrics:
         finally:
             profile.finish(self.snapshot())
             print(profile.table(), file=file or sys.stdout)
+
+
+def _number(value: object) -> str:
+    """Write a number with all its digits: a counter that is rounded stands still."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _escape_label(text: str) -> str:

@@ -35,15 +35,17 @@ class CompiledGrammar:
     tokenizer_info: TokenizerInfo
     compiled: _core.CompiledGrammar
     """What was compiled, without a place: `tokenstile.CompiledGrammar`."""
+    options: str = ""
+    """How the text was read, where there is more than one way."""
     cache_key: str = field(init=False)
-    """What it is cached by: a hash of its kind, its text and its vocabulary."""
+    """What it is cached by: a hash of its kind, its text, how it was read, and its vocabulary."""
 
     def __post_init__(self) -> None:
         self.cache_key = self._compute_cache_key()
         self._matcher = _core.GrammarMatcher(self.compiled)
 
     def _compute_cache_key(self) -> str:
-        return _cache_key(self.grammar_type, self.grammar_spec, self.tokenizer_info)
+        return _cache_key(self.grammar_type, self.grammar_spec, self.options, self.tokenizer_info)
 
     def accept_token(self, token_id: int) -> bool:
         """Take a token; returns whether it fits."""
@@ -108,10 +110,11 @@ class GrammarCompiler:
         text = schema_text(schema)
         return self._compile(
             GrammarType.JSON,
-            text if any_whitespace else f"{text}\n",
+            text,
             lambda: self._compiler.compile_json_schema(
                 text, any_whitespace=any_whitespace, separators=None if any_whitespace else (",", ":")
             ),
+            options="" if any_whitespace else "compact",
         )
 
     def compile_regex(self, pattern: str) -> CompiledGrammar:
@@ -136,14 +139,18 @@ class GrammarCompiler:
         )
 
     def _compile(
-        self, grammar_type: GrammarType, spec: str, work: Callable[[], _core.CompiledGrammar]
+        self,
+        grammar_type: GrammarType,
+        spec: str,
+        work: Callable[[], _core.CompiledGrammar],
+        options: str = "",
     ) -> CompiledGrammar:
-        key = _cache_key(grammar_type, spec, self.tokenizer_info)
+        key = _cache_key(grammar_type, spec, options, self.tokenizer_info)
         compiled = self._get_cached(key)
         if compiled is None:
             compiled = work()
             self._put_cached(key, compiled)
-        return CompiledGrammar(grammar_type, spec, self.tokenizer_info, compiled)
+        return CompiledGrammar(grammar_type, spec, self.tokenizer_info, compiled, options)
 
     def _get_cached(self, key: str) -> _core.CompiledGrammar | None:
         with self._lock:
@@ -187,6 +194,6 @@ class GrammarCompiler:
             self._cache.clear()
 
 
-def _cache_key(grammar_type: GrammarType, spec: str, info: TokenizerInfo) -> str:
-    text = f"{grammar_type.value}\0{info.fingerprint}\0{info.vocab_size}\0{spec}"
+def _cache_key(grammar_type: GrammarType, spec: str, options: str, info: TokenizerInfo) -> str:
+    text = f"{grammar_type.value}\0{options}\0{info.fingerprint}\0{info.vocab_size}\0{spec}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -40,7 +40,7 @@ from tokenstile import (
 )
 from tokenstile.exceptions import TokenstileError
 from tokenstile.integrations._limits import time_limit
-from tokenstile.integrations._structural_tags import read_structural_tag
+from tokenstile.structured_output.structural_tags import read_structural_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -20,7 +20,7 @@ from tokenstile import Grammar
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.grammars._text import one_of
 from tokenstile.integrations._limits import time_limit, white_space_limit
-from tokenstile.integrations._structural_tags import read_structural_tag
+from tokenstile.structured_output.structural_tags import read_structural_tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
