@@ -35,7 +35,7 @@ from tokenstile.bitmask import apply_token_bitmask_inplace
 from tokenstile.engine.drafting import NgramDrafter
 from tokenstile.engine.models import Feed
 from tokenstile.engine.request import FinishReason, GenerationRequest
-from tokenstile.engine.sampling import SamplingParams
+from tokenstile.engine.sampling import SamplingParams, TokenLogprobs
 from tokenstile.exceptions import InvalidArgumentError, MatcherError
 from tokenstile.structured_output import RequestStatus, StructuredOutputManager
 
@@ -110,8 +110,12 @@ class Engine:
         *,
         structure: StructuredOutputsParams | None = None,
         request_id: str | None = None,
+        backend: str | None = None,
     ) -> GenerationRequest:
-        """Begin a request. What is wrong with its grammar comes out of the request."""
+        """Begin a request. What is wrong with its grammar comes out of the request.
+
+        ``backend`` is the name of a structured output backend, if it is not to be the manager's.
+        """
         params = params or SamplingParams()
         tokens = self.model.encode(prompt) if isinstance(prompt, str) else list(prompt)
         self._check_prompt(tokens)
@@ -122,6 +126,7 @@ class Engine:
             request.structured = self.manager.grammar_init(
                 request.request_id,
                 structure,
+                backend=backend,
                 stop_token_ids=self._stops.union(params.stop_token_ids) if params.stop_token_ids else None,
                 prompt_token_ids=tokens,
                 on_ready=self._notice,
@@ -276,6 +281,9 @@ class Engine:
                 row[list(self._stops_of(turn.request))] = -np.inf
             token = turn.request.sampler.choose(row)
             tokens.append(token)
+            if turn.request.params.logprobs is not None:
+                noted = TokenLogprobs.note(row, token, turn.request.params.logprobs)
+                turn.request.logprobs.append(noted)
             if token != guess or token in self._stops_of(turn.request):
                 break
             thoughts.split(token)
@@ -306,6 +314,7 @@ class Engine:
         """Append tokens to the output until something ends it, and give those that were taken."""
         thoughts = _Thoughts(request)
         for count, token in enumerate(tokens, start=1):
+            # Logarithms of tokens behind a stop text stay behind; nobody reads further than the output.
             request.output.append(token)
             text, reasoning = thoughts.split(token)
             if not thoughts.thinking and token in self._stops_of(request):
