@@ -2,7 +2,7 @@
 
 Each token of the text is of one of four kinds:
 
-- ``forced``: all tokens that fit here spell the same text, or begin it;
+- ``forced``: all tokens that fit here spell the same text, or begin it. In JSON an escape is another spelling;
 - ``free``: there was a choice;
 - ``refused``: it does not fit;
 - ``unreached``: it comes after one that does not.
@@ -50,8 +50,9 @@ class Mask:
 class Inspector:
     """Looks at texts under one grammar."""
 
-    def __init__(self, compiled: CompiledGrammar, info: TokenizerInfo) -> None:
+    def __init__(self, compiled: CompiledGrammar, info: TokenizerInfo, *, is_json: bool = False) -> None:
         self._info = info
+        self._is_json = is_json
         self._matcher = GrammarMatcher(compiled)
         self._row = np.zeros(get_bitmask_shape(1, info.vocab_size), dtype=np.int32)
 
@@ -62,7 +63,7 @@ class Inspector:
         for at, token in enumerate(tokens):
             mask = self._mask()
             if at == cursor:
-                here = self._describe(mask)
+                here = {**self._describe(mask), "at": at}
             told.append(self._step(token, mask))
             if told[-1]["kind"] == "refused":
                 told += [self._plain(rest, "unreached") for rest in tokens[at + 1 :]]
@@ -102,6 +103,8 @@ class Inspector:
         if mask.count > _MOST_SPELLINGS:
             return False
         texts = [self._info.token_bytes(int(token)) or b"" for token in np.flatnonzero(mask.allowed)]
+        if self._is_json:
+            texts = [text for text in texts if not text.startswith(b"\\")] or texts
         longest = max(texts, key=len)
         return all(longest.startswith(text) and (text or len(texts) == 1) for text in texts)
 
@@ -173,14 +176,14 @@ def byte_ranges(found: list[int]) -> list[str]:
             ranges[-1][1] = byte
         else:
             ranges.append([byte, byte])
-    words = [_range_word(first, last) for first, last in ranges]
+    words = [word for first, last in ranges for word in _range_words(first, last)]
     return [*words, "non-ASCII"] if any(byte >= _FIRST_HIGH_BYTE for byte in found) else words
 
 
-def _range_word(first: int, last: int) -> str:
+def _range_words(first: int, last: int) -> list[str]:
     if last - first < 2:  # noqa: PLR2004 - one or two are written out
-        return " ".join(show_bytes(bytes([byte])) for byte in range(first, last + 1))
-    return f"{show_bytes(bytes([first]))}-{show_bytes(bytes([last]))}"
+        return [show_bytes(bytes([byte])) for byte in range(first, last + 1)]
+    return [f"{show_bytes(bytes([first]))}-{show_bytes(bytes([last]))}"]
 
 
 def show_bytes(data: bytes) -> str:

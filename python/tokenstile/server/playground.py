@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 
     from tokenstile._core import CompiledGrammar
     from tokenstile.server.service import Service
+    from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = ["playground_routes"]
 
+_THREADS: Final = 2
 _STATIC: Final = Path(__file__).with_name("static")
 
 
@@ -42,18 +45,21 @@ class InspectRequest(Strict):
     tokens: list[int] | None = None
     """The tokens of the text, where they are known; otherwise it is cut into tokens as a prompt is."""
     cursor: int = Field(0, ge=0)
-    """Where the cursor is, in bytes of the text, or in tokens where they are given."""
+    """Where the cursor is, in bytes of the text."""
 
 
 def playground_routes(service: Service) -> list[BaseRoute]:
     """Give the routes of the page."""
+    # Threads of its own: grammars that take long here must not keep the API waiting.
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tokenstile-inspect")
 
     async def page(_: Request) -> Response:
         return FileResponse(_STATIC / "index.html")
 
     async def inspect(request: Request) -> Response:
         asked = read_body(InspectRequest, await request.body())
-        answer = await asyncio.to_thread(_inspect, service, asked)
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(threads, _inspect, service, asked)
         return JSONResponse(answer)
 
     return [
@@ -65,29 +71,34 @@ def playground_routes(service: Service) -> list[BaseRoute]:
 
 def _inspect(service: Service, asked: InspectRequest) -> dict[str, Any]:
     info = service.engine.model.tokenizer_info
-    tokens, cursor = _tokens(service, asked)
+    tokens = _tokens(service, asked)
     if len(tokens) > service.config.max_inspected_tokens:
         text = (
             f"the text has {len(tokens)} tokens, and {service.config.max_inspected_tokens} can be looked at"
         )
         raise ApiError(400, text, code="limit_exceeded", param="text")
-    return Inspector(_compile(service, asked), info).inspect(tokens, cursor)
+    inspector = Inspector(_compile(service, asked), info, is_json=asked.kind == "json")
+    return inspector.inspect(tokens, _place(info, tokens, asked.cursor))
 
 
-def _tokens(service: Service, asked: InspectRequest) -> tuple[list[int], int]:
+def _tokens(service: Service, asked: InspectRequest) -> list[int]:
     model = service.engine.model
     if asked.tokens is not None:
         size = model.tokenizer_info.vocab_size
         if not all(0 <= token < size for token in asked.tokens):
             raise ApiError(400, f"tokens are from 0 to {size - 1}", code="invalid_value", param="tokens")
-        return asked.tokens, asked.cursor
-    tokens = model.encode(asked.text) if asked.text else []
-    end = at = 0
-    while at < len(tokens) and end < asked.cursor:
-        end += len(model.tokenizer_info.token_bytes(tokens[at]) or b"")
-        at += 1
-    # Inside of a token the cursor is before it.
-    return tokens, at if end <= asked.cursor else at - 1
+        return asked.tokens
+    return model.encode(asked.text) if asked.text else []
+
+
+def _place(info: TokenizerInfo, tokens: list[int], cursor: int) -> int:
+    """Count the tokens before the cursor; inside of a token it is before it."""
+    end = 0
+    for at, token in enumerate(tokens):
+        end += len(info.token_bytes(token) or b"")
+        if end > cursor:
+            return at
+    return len(tokens)
 
 
 def _compile(service: Service, asked: InspectRequest) -> CompiledGrammar:
