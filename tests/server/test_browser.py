@@ -133,15 +133,21 @@ def test_generating_with_a_grammar_that_is_wrong(page):
     assert page.is_enabled("#generate")
 
 
-def test_stopping(page):
-    page.select_option("#kind", "regex")
-    page.fill("#grammar", "[a-z]{2000}")
-    page.fill("#max-tokens", "900")
-    page.click("#generate")
-    page.wait_for_selector("#stop:enabled")
-    page.keyboard.press("Escape")
-    assert "fits so far" in summary(page) or "No text" in summary(page)
-    assert page.is_enabled("#generate")
+def test_stopping(browser, serve):
+    """With a model that takes long."""
+    context = browser.new_context()
+    with serve(delay=0.1) as address:
+        page = context.new_page()
+        page.goto(address)
+        page.select_option("#kind", "regex")
+        page.fill("#grammar", "[a-z]{20000}")
+        page.fill("#max-tokens", "900")
+        page.click("#generate")
+        page.wait_for_selector("#stop:enabled", timeout=60_000)
+        page.keyboard.press("Escape")
+        page.wait_for_selector("#generate:enabled", timeout=60_000)
+        assert "fits so far" in summary(page) or "No text" in summary(page)
+        context.close()
 
 
 def test_the_link_carries_the_state(page, address):

@@ -81,6 +81,7 @@ def schema(value, **more):
         ({"n": 0}, "n", "invalid_value", None),
         ({"n": 1000}, "n", "limit_exceeded", None),
         ({"stop": ["a"] * 100}, "stop", "limit_exceeded", None),
+        ({"stop_token_ids": [1] * 100}, "stop_token_ids", "limit_exceeded", None),
         ({"frequency_penalty": 1.5}, "frequency_penalty", "invalid_value", None),
         ({"logit_bias": {"1": 5}}, "logit_bias", "invalid_value", None),
         ({"best_guess": True}, "best_guess", "unknown_parameter", None),

@@ -367,6 +367,11 @@ class Engine:
             self._thread = threading.Thread(target=self._run, name="tokenstile-engine", daemon=True)
             self._thread.start()
 
+    @property
+    def is_running(self) -> bool:
+        """Whether the loop runs on its thread."""
+        return self._thread is not None and self._thread.is_alive()
+
     def _run(self) -> None:
         while not self._is_closing:
             if not self.step():

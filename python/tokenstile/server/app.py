@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
@@ -29,13 +30,15 @@ from tokenstile.server.service import Service
 from tokenstile.server.structure import chat_structure, structure_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
 
     from tokenstile.engine import Engine
     from tokenstile.server.answers.writer import AnswerWriter
+    from tokenstile.server.service import Generation
 
 __all__ = ["create_app"]
 
@@ -114,7 +117,11 @@ class _Handlers:
         self._config = service.config
 
     async def health(self, _: Request) -> Response:
-        return JSONResponse({"status": "ok", "model": self._config.model_name, "version": __version__})
+        alive = self._service.engine.is_running
+        status = {"status": "ok" if alive else "the engine has stopped"}
+        return JSONResponse(
+            {**status, "model": self._config.model_name, "version": __version__}, 200 if alive else 503
+        )
 
     async def metrics(self, _: Request) -> Response:
         text = self._service.metrics.text(self._service)
@@ -151,24 +158,42 @@ class _Handlers:
         structure = chat_structure(asked, self._service.tool_format)
         prompt = self._service.template.render(asked.messages, tools, self._service.tool_format)
         generation = await self._service.begin([prompt], asked, structure)
-        writer = ChatWriter(generation, asked, self._config.model_name)
-        return await self._respond(request, writer)
+        return await self._respond(request, generation, partial(ChatWriter, generation, asked))
 
     async def completion(self, request: Request) -> Response:
         asked = read_body(CompletionRequest, await request.body())
         self._check_model(asked.model)
         generation = await self._service.begin(asked.prompts, asked, structure_of(asked))
-        writer = CompletionWriter(generation, asked, self._config.model_name)
-        return await self._respond(request, writer)
+        return await self._respond(request, generation, partial(CompletionWriter, generation, asked))
 
-    @staticmethod
-    async def _respond(request: Request, writer: AnswerWriter) -> Response:
+    async def _respond(
+        self, request: Request, generation: Generation, make_writer: Callable[[str], AnswerWriter]
+    ) -> Response:
         """Answer as a whole or as a stream; a client that goes away takes its outputs along."""
-        await _unless_gone(request, writer.generation.wait_for_grammar())
-        if writer.request.stream:
-            headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-            return StreamingResponse(writer.stream(), media_type="text/event-stream", headers=headers)
-        return JSONResponse(await _unless_gone(request, writer.answer()))
+        try:
+            await _unless_gone(request, generation.wait_for_grammar())
+            writer = make_writer(self._config.model_name)
+            if writer.request.stream:
+                return _EventStream(writer)
+            return JSONResponse(await _unless_gone(request, writer.answer()))
+        except BaseException:
+            generation.close()
+            raise
+
+
+class _EventStream(StreamingResponse):
+    """An answer as a stream, whose outputs are given up even if nobody begins to read it."""
+
+    def __init__(self, writer: AnswerWriter) -> None:
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        super().__init__(writer.stream(), media_type="text/event-stream", headers=headers)
+        self._generation = writer.generation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._generation.close()
 
 
 async def _unless_gone(request: Request, work: Any) -> Any:  # noqa: ANN401 - whatever the work gives

@@ -45,14 +45,16 @@ class ServerConfig:
     """Tokens of one output; the model's context bounds them too."""
     max_tools: int = 128
     """Tools of one request."""
-    max_stop_texts: int = 16
-    """Stop texts of one request."""
+    max_stops: int = 16
+    """Stop texts of one request, and stop tokens."""
     max_whitespace: int = 20
     """White space in one place between the parts of JSON. Without a bound, models are known to go on for ever."""
     max_inspected_tokens: int = 4_096
     """Tokens of a text that the playground looks at."""
     timeout: float = 300.0
     """Seconds for one request."""
+    body_timeout: float = 30.0
+    """Seconds for the body of a request to come."""
 
     def __post_init__(self) -> None:
         for name in ("max_body_bytes", "max_concurrent", "max_choices", "max_tokens", "max_tools"):

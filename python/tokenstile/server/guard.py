@@ -12,6 +12,7 @@ Plain ASGI around the application, so that streams pass through as they are:
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import time
@@ -79,7 +80,14 @@ class Guard:
         try:
             self._check(scope, headers)
             if scope["method"] == "POST":
-                receive = await self._read(headers, receive)
+                async with asyncio.timeout(self._config.body_timeout):
+                    receive = await self._read(headers, receive)
+        except TimeoutError:
+            error = ApiError(
+                408, f"the body did not come in {self._config.body_timeout:g} seconds", code="timeout"
+            )
+            await JSONResponse(error.body(), error.status)(scope, receive, send)
+            return
         except ApiError as error:
             await JSONResponse(error.body(), error.status, error.headers)(scope, receive, send)
             return

@@ -58,7 +58,7 @@ class Generation:
                 at, chunk = await self._before_deadline(queue)
                 if chunk.finish_reason is not None:
                     under_way -= 1
-                    self._check(self.requests[at])
+                    await self._check(self.requests[at])
                 yield at, chunk
         finally:
             for task in tasks:
@@ -75,10 +75,10 @@ class Generation:
             )
             raise ApiError(504, text, code="timeout") from None
 
-    def _check(self, request: GenerationRequest) -> None:
+    async def _check(self, request: GenerationRequest) -> None:
         if request.finish_reason is FinishReason.ERROR:
             error = request.error or TokenstileError("no reason is known")
-            raise self.structure.explain(error) from error
+            raise await self._explain(error) from error
         if request.finish_reason is FinishReason.CANCELLED:
             raise ApiError(503, "the server is shutting down", code="cancelled")
 
@@ -96,7 +96,11 @@ class Generation:
             raise
         except Exception as error:
             self.close()
-            raise self.structure.explain(error) from error
+            raise await self._explain(error) from error
+
+    async def _explain(self, error: BaseException) -> ApiError:
+        # It may look at schemas again, which takes time.
+        return await asyncio.to_thread(self.structure.explain, error)
 
     def close(self) -> None:
         """Give up what has not ended, and make room for others. May be called again."""
@@ -169,6 +173,9 @@ class Service:
         except TokenstileError as error:
             generation.close()
             raise grammar_error(error, "prompt") from error
+        except ApiError:
+            generation.close()
+            raise
         self._under_way[id(generation)] = generation
         self.metrics.note_prompt(generation.num_prompt_tokens)
         return generation
@@ -185,9 +192,10 @@ class Service:
 
     def _sampling(self, request: ChatRequest | CompletionRequest, num_prompt: int, at: int) -> SamplingParams:
         stops = request.stop_texts
-        if len(stops) > self.config.max_stop_texts:
-            text = f"there are {len(stops)} stop texts, and one request may have {self.config.max_stop_texts}"
-            raise ApiError(400, text, code="limit_exceeded", param="stop")
+        for name, given in (("stop", stops), ("stop_token_ids", request.stop_token_ids or ())):
+            if len(given) > self.config.max_stops:
+                text = f"{name} has {len(given)} entries, and may have {self.config.max_stops}"
+                raise ApiError(400, text, code="limit_exceeded", param=name)
         room = max(self.engine.model.max_length - num_prompt, 1)
         most = min(request.most_tokens or room, room, self.config.max_tokens)
         return SamplingParams(

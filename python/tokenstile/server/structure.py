@@ -18,7 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile._core import check_schema
-from tokenstile.exceptions import GrammarError, InvalidArgumentError
+from tokenstile.exceptions import GrammarError, InvalidArgumentError, LimitExceededError
+from tokenstile.limits import Limits
 from tokenstile.server.errors import ApiError, grammar_error
 from tokenstile.structured_output import StructuredOutputsParams, TokenstileBackend, register_backend
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Structure", "backend_name", "chat_structure", "structure_of"]
 
+_QUICK: Final = Limits(max_compile_time=1.0)
 _PARAMS: Final = frozenset(field.name for field in fields(StructuredOutputsParams))
 _IGNORED: Final = frozenset({"backend", "_backend", "_backend_was_auto"})
 
@@ -55,12 +57,21 @@ class Structure:
         """Say what is wrong with it, and where."""
         if self.request is not None and isinstance(error, GrammarError):
             for at, tool in enumerate(self.request.tools or []):
-                param = f"tools[{at}].function.parameters"
-                try:
-                    check_schema(tool.function.parameters or {})
-                except GrammarError as own:
-                    return grammar_error(own, param)
+                own = _wrong_schema(tool.function.parameters)
+                if own is not None:
+                    return grammar_error(own, f"tools[{at}].function.parameters")
         return grammar_error(error, self.param)
+
+
+def _wrong_schema(schema: dict[str, Any] | None) -> GrammarError | None:
+    """Say what is wrong with a schema; nothing where that takes long to find out."""
+    try:
+        check_schema(schema or {}, limits=_QUICK)
+    except LimitExceededError:
+        return None
+    except GrammarError as error:
+        return error
+    return None
 
 
 def structure_of(request: GenerationFields) -> Structure:

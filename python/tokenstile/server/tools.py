@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile.exceptions import InvalidArgumentError
@@ -64,7 +65,7 @@ class ToolFormat:
     def __init__(self, family: str, max_whitespace: int | None = None) -> None:
         self.family = family
         self.max_whitespace = max_whitespace
-        self._marks(_definition("probe", None))
+        _marks(family, "probe")
 
     def structural_tag(self, tools: list[Tool], choice: Any, *, parallel: bool) -> dict[str, Any]:  # noqa: ANN401 - as in the API
         """Give the structural tag of outputs that may or must call tools. Raises ``ValueError`` for a bad choice."""
@@ -80,27 +81,29 @@ class ToolFormat:
 
     def reader(self, tools: list[Tool]) -> ToolReader:
         """Give a reader for an output."""
-        return ToolReader([self._marks(_definition(tool.function.name, None)) for tool in tools])
+        return ToolReader([_marks(self.family, tool.function.name) for tool in tools])
 
     def write_call(self, name: str, arguments: str) -> str:
         """Give the text of a call."""
-        marks = self._marks(_definition(name, None))
+        marks = _marks(self.family, name)
         return marks.begin + arguments + marks.end
 
-    def _marks(self, definition: dict[str, Any]) -> _Marks:
-        name = definition["function"]["name"]
-        choice = {"type": "function", "function": {"name": name}}
-        tag = get_model_structural_tag(self.family, [definition], choice, reasoning=False)
-        calls = [
-            found
-            for found in _tags(tag.format)
-            if isinstance(found.content, JSONSchemaFormat) and found.content.style == "json"
-        ]
-        if len(calls) != 1 or not isinstance(calls[0].begin, str) or not isinstance(calls[0].end, str):
-            raise InvalidArgumentError(
-                f"calls of the family {self.family!r} are not JSON between two texts, and cannot be read"
-            )
-        return _Marks(name, calls[0].begin, calls[0].end)
+
+@lru_cache(maxsize=4096)
+def _marks(family: str, name: str) -> _Marks:
+    """Find what stands around the arguments of a call, in the structural tag of that call."""
+    choice = {"type": "function", "function": {"name": name}}
+    tag = get_model_structural_tag(family, [_definition(name, None)], choice, reasoning=False)
+    calls = [
+        found
+        for found in _tags(tag.format)
+        if isinstance(found.content, JSONSchemaFormat) and found.content.style == "json"
+    ]
+    if len(calls) != 1 or not isinstance(calls[0].begin, str) or not isinstance(calls[0].end, str):
+        raise InvalidArgumentError(
+            f"calls of the family {family!r} are not JSON between two texts, and cannot be read"
+        )
+    return _Marks(name, calls[0].begin, calls[0].end)
 
 
 def _definition(name: str, parameters: dict[str, Any] | None) -> dict[str, Any]:
