@@ -45,7 +45,9 @@ def test_parse(client):
 
 
 def test_plain_text(client):
-    answer = client.chat.completions.create(**ask("What is the capital of France?"))
+    asked = ask("What is the capital of France?")
+    asked["messages"].insert(0, {"role": "system", "content": "Answer the question."})
+    answer = client.chat.completions.create(**asked)
     assert "Paris" in answer.choices[0].message.content
     assert answer.choices[0].finish_reason == "stop"
 
