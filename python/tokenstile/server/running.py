@@ -13,6 +13,7 @@ from tokenstile.engine import Engine
 from tokenstile.server.app import create_app
 from tokenstile.server.config import ServerConfig
 from tokenstile.server.loading import load_model
+from tokenstile.server.tools import ToolFormat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,8 @@ def load_app(
 ) -> Starlette:
     """Load a model, and make the application that serves it."""
     config, options = config or ServerConfig(), options or EngineOptions()
+    # Looked at first, because loading takes long.
+    ToolFormat(config.tool_format)
     loaded = load_model(
         model,
         num_slots=options.num_slots,

@@ -93,7 +93,10 @@ class ToolFormat:
 def _marks(family: str, name: str) -> _Marks:
     """Find what stands around the arguments of a call, in the structural tag of that call."""
     choice = {"type": "function", "function": {"name": name}}
-    tag = get_model_structural_tag(family, [_definition(name, None)], choice, reasoning=False)
+    try:
+        tag = get_model_structural_tag(family, [_definition(name, None)], choice, reasoning=False)
+    except ValueError as error:
+        raise InvalidArgumentError(f"there are no calls of the family {family!r}: {error}") from error
     calls = [
         found
         for found in _tags(tag.format)

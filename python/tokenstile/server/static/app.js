@@ -196,6 +196,7 @@ function showCursor(cursor) {
     chip.addEventListener("click", () => writeToken(token));
     return chip;
   });
+  $("allowed-hint").hidden = !chips.length;
   if (cursor.can_end) chips.unshift(element("span", "the end", "more"));
   if (cursor.allowed > cursor.tokens.length) chips.push(element("span", `and ${number(cursor.allowed - cursor.tokens.length)} more`, "more"));
   $("allowed").replaceChildren(...(chips.length ? chips : [element("span", "none", "more")]));
