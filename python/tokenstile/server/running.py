@@ -11,6 +11,7 @@ import uvicorn
 
 from tokenstile.engine import Engine
 from tokenstile.server.app import create_app
+from tokenstile.server.chat_template import ChatTemplate
 from tokenstile.server.config import ServerConfig
 from tokenstile.server.loading import load_model
 from tokenstile.server.tools import ToolFormat
@@ -57,7 +58,7 @@ def load_app(
     )
     if config.model_name == ServerConfig.__dataclass_fields__["model_name"].default:
         config = replace(config, model_name=loaded.name)
-    return create_app(engine, loaded.template, config)
+    return create_app(engine, ChatTemplate.of_model(loaded.model), config)
 
 
 def is_loopback(host: str) -> bool:
