@@ -72,19 +72,20 @@ def serve(make_model):
     return make
 
 
-@pytest.fixture(scope="session")
+# Of the package and not of the session: other tests look whether threads are left over.
+@pytest.fixture(scope="package")
 def address(serve):
     with serve() as address:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def client(address):
     with connect(address) as client:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def http(address):
     """Plain HTTP, for what OpenAI's client would not send."""
     with httpx2.Client(base_url=address, timeout=60) as http:

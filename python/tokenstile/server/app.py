@@ -68,7 +68,7 @@ def create_app(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         engine.start()
         yield
-        await asyncio.to_thread(engine.close)
+        await asyncio.to_thread(service.close)
 
     middleware = [
         Middleware(Guard, config=config, metrics=service.metrics, paths=_PATHS),

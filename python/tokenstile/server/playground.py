@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["playground_routes"]
 
-_THREADS: Final = 2
 _STATIC: Final = Path(__file__).with_name("static")
 
 
@@ -50,8 +48,6 @@ class InspectRequest(Strict):
 
 def playground_routes(service: Service) -> list[BaseRoute]:
     """Give the routes of the page."""
-    # Threads of its own: grammars that take long here must not keep the API waiting.
-    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="tokenstile-inspect")
 
     async def page(_: Request) -> Response:
         return FileResponse(_STATIC / "index.html")
@@ -59,7 +55,7 @@ def playground_routes(service: Service) -> list[BaseRoute]:
     async def inspect(request: Request) -> Response:
         asked = read_body(InspectRequest, await request.body())
         loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(threads, _inspect, service, asked)
+        answer = await loop.run_in_executor(service.side_threads, _inspect, service, asked)
         return JSONResponse(answer)
 
     return [

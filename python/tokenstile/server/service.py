@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Generation", "Service"]
 
 _LARGEST_SEED = 1 << 63
+_SIDE_THREADS = 2
 
 
 @dataclass
@@ -139,7 +141,14 @@ class Service:
         self.closed_backend = backend_name(config.max_whitespace, is_open=False)
         self.open_backend = backend_name(config.max_whitespace, is_open=True)
         self.started_at = int(time.time())
+        # For the playground: grammars that take long there must not keep the API waiting.
+        self.side_threads = ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="tokenstile-side")
         self._under_way: dict[int, Generation] = {}
+
+    def close(self) -> None:
+        """End everything, the engine too."""
+        self.side_threads.shutdown(wait=False, cancel_futures=True)
+        self.engine.close()
 
     @property
     def num_under_way(self) -> int:
