@@ -19,7 +19,7 @@ import tokenstile as xgr
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 # Examples that need a model, or a library that is not there: they are run by the tests that have it.
-RUN_ELSEWHERE = {ROOT / "docs/engine.md", *ROOT.glob("docs/integrations/*.md")}
+RUN_ELSEWHERE = {ROOT / "docs/engine.md", ROOT / "docs/server.md", *ROOT.glob("docs/integrations/*.md")}
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 PATH = re.compile(r"`((?:crates|python|tests|testdata|docs|fuzz|examples|benchmarks)/[\w./-]+)`")
@@ -59,14 +59,14 @@ def test_examples(path, tmp_path, monkeypatch):
     run_examples(path)
 
 
-def run_examples(path):
-    """Run the examples of a document, and compare what they print."""
+def run_examples(path, rewrite=str):
+    """Run the examples of a document, each rewritten to fit the machine, and compare what they print."""
     namespace = {"__name__": "example"}
     for code, line, said in examples(path):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             # Blank lines before it, so that a traceback shows the line of the document.
-            exec(compile("\n" * line + code, name(path), "exec"), namespace)  # noqa: S102 - our own documents
+            exec(compile("\n" * line + rewrite(code), name(path), "exec"), namespace)  # noqa: S102 - our own documents
         if said is not None:
             assert printed.getvalue() == said, f"{name(path)}, the example in line {line + 1}"
 

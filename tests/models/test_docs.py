@@ -13,6 +13,17 @@ PAGES = [
 ]
 
 
+def test_server(gguf):
+    """The examples talk to a server on a port of the machine's choice."""
+    from tests.server.conftest import running
+
+    from tokenstile.server.running import EngineOptions, load_app
+
+    app = load_app(gguf, None, EngineOptions(num_slots=2, max_length=512, num_threads=1))
+    with running(app) as address:
+        run_examples(ROOT / "docs/server.md", lambda code: code.replace("http://127.0.0.1:8000", address))
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_examples(page, gguf, hf_folder, tmp_path, monkeypatch):
     (tmp_path / gguf.name).symlink_to(gguf)

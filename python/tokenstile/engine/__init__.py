@@ -14,7 +14,7 @@ model on one machine. In the order of reading:
 from tokenstile.engine.engine import Engine
 from tokenstile.engine.models import Feed, Model
 from tokenstile.engine.request import Chunk, Completion, FinishReason, GenerationRequest
-from tokenstile.engine.sampling import SamplingParams
+from tokenstile.engine.sampling import SamplingParams, TokenLogprobs
 
 __all__ = [
     "Chunk",
@@ -25,4 +25,5 @@ __all__ = [
     "GenerationRequest",
     "Model",
     "SamplingParams",
+    "TokenLogprobs",
 ]

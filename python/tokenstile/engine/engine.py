@@ -36,7 +36,7 @@ from tokenstile.bitmask import apply_token_bitmask_inplace
 from tokenstile.engine.drafting import NgramDrafter
 from tokenstile.engine.models import Feed
 from tokenstile.engine.request import FinishReason, GenerationRequest
-from tokenstile.engine.sampling import SamplingParams
+from tokenstile.engine.sampling import SamplingParams, TokenLogprobs
 from tokenstile.engine.thoughts import Thoughts
 from tokenstile.exceptions import InvalidArgumentError, MatcherError
 from tokenstile.structured_output import RequestStatus, StructuredOutputManager
@@ -112,8 +112,12 @@ class Engine:
         *,
         structure: StructuredOutputsParams | None = None,
         request_id: str | None = None,
+        backend: str | None = None,
     ) -> GenerationRequest:
-        """Begin a request. What is wrong with its grammar comes out of the request."""
+        """Begin a request. What is wrong with its grammar comes out of the request.
+
+        ``backend`` is the name of a structured output backend, if it is not to be the manager's.
+        """
         params = params or SamplingParams()
         tokens = self.model.encode(prompt) if isinstance(prompt, str) else _token_ids(prompt)
         self._check(tokens, params)
@@ -125,6 +129,7 @@ class Engine:
             request.structured = self.manager.grammar_init(
                 request.request_id,
                 structure,
+                backend=backend,
                 stop_token_ids=request.stops if params.stop_token_ids else None,
                 prompt_token_ids=tokens,
                 on_ready=self._notice,
@@ -281,6 +286,9 @@ class Engine:
                 row[list(turn.request.stops)] = -np.inf
             token = turn.request.sampler.choose(row)
             tokens.append(token)
+            if turn.request.params.logprobs is not None:
+                noted = TokenLogprobs.note(row, token, turn.request.params.logprobs)
+                turn.request.logprobs.append(noted)
             if token != guess or token in turn.request.stops:
                 break
             thoughts.split(token)
@@ -316,10 +324,11 @@ class Engine:
         for at, token in enumerate(tokens):
             text, reasoning = thoughts.split(token)
             is_end = has_stopped and at == len(tokens) - 1
-            request.write(b"" if is_end else text, reasoning)
+            num_tokens = len(request.output) - len(tokens) + at + 1
+            request.write(b"" if is_end else text, reasoning, num_tokens)
             if request.text.is_stopped:
                 # What came behind a stop text is not part of the output.
-                del request.output[len(request.output) - len(tokens) + at + 1 :]
+                del request.output[num_tokens:]
                 return
 
     def _end_if_over(self, request: GenerationRequest) -> None:
@@ -357,6 +366,11 @@ class Engine:
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="tokenstile-engine", daemon=True)
             self._thread.start()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the loop runs on its thread."""
+        return self._thread is not None and self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._is_closing:

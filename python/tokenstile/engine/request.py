@@ -8,17 +8,19 @@ asynchronously, or wait for `result`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING
 
-from tokenstile.engine.sampling import Sampler, SamplingParams
+from tokenstile.engine.sampling import Sampler, SamplingParams, TokenLogprobs
 from tokenstile.engine.text import TextStream
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from tokenstile.structured_output import StructuredOutputRequest
 
@@ -47,6 +49,8 @@ class Chunk:
     """A piece of a thought, with its markers."""
     finish_reason: FinishReason | None = None
     """Set in the last chunk."""
+    num_tokens: int = 0
+    """How many tokens had been written when this became certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +85,15 @@ class GenerationRequest:
         self.num_fed = 0
         """How many tokens, of the prompt and the output, the model has read."""
         self.output: list[int] = []
+        self.logprobs: list[TokenLogprobs] = []
+        """One for each token of the output, where the parameters ask for it."""
         self.num_accepted_drafts = 0
         self.sampler = Sampler(params)
         self.text = TextStream(params.stop)
         self.reasoning = TextStream()
         self.is_cancelled = False
         self._chunks: queue.SimpleQueue[Chunk] = queue.SimpleQueue()
+        self._notify: Callable[[], object] | None = None
         self._finished = threading.Event()
 
     @property
@@ -105,15 +112,25 @@ class GenerationRequest:
                 return
 
     async def __aiter__(self) -> AsyncIterator[Chunk]:
-        """Give chunks as they come; once. Leaving the loop early gives the request up."""
-        chunks = iter(self)
+        """Give chunks as they come; once. Leaving the loop early gives the request up.
+
+        No thread waits meanwhile: the engine wakes the event loop.
+        """
+        arrived = asyncio.Event()
+        self._notify = partial(asyncio.get_running_loop().call_soon_threadsafe, arrived.set)
         try:
             while True:
-                chunk = await asyncio.to_thread(next, chunks)
+                arrived.clear()
+                try:
+                    chunk = self._chunks.get_nowait()
+                except queue.Empty:
+                    await arrived.wait()
+                    continue
                 yield chunk
                 if chunk.finish_reason is not None:
                     return
         finally:
+            self._notify = None
             if self.finish_reason is None:
                 self.cancel()
 
@@ -139,15 +156,23 @@ class GenerationRequest:
 
     # The engine's side.
 
-    def write(self, text: bytes, reasoning: bytes) -> None:
-        """Take the bytes of a token, and pass on what has become text."""
-        chunk = Chunk(self.text.push(text), self.reasoning.push(reasoning))
+    def write(self, text: bytes, reasoning: bytes, num_tokens: int) -> None:
+        """Take the bytes of a token, the last of so many, and pass on what has become text."""
+        chunk = Chunk(self.text.push(text), self.reasoning.push(reasoning), num_tokens=num_tokens)
         if chunk.text or chunk.reasoning:
-            self._chunks.put(chunk)
+            self._put(chunk)
 
     def finish(self, reason: FinishReason, error: BaseException | None = None) -> None:
         """End the request."""
         rest = self.text.push(b"", final=True), self.reasoning.push(b"", final=True)
         self.finish_reason, self.error = reason, error
         self._finished.set()
-        self._chunks.put(Chunk(*rest, finish_reason=reason))
+        self._put(Chunk(*rest, finish_reason=reason, num_tokens=len(self.output)))
+
+    def _put(self, chunk: Chunk) -> None:
+        self._chunks.put(chunk)
+        notify = self._notify
+        if notify is not None:
+            # The client's event loop may be gone, and the client with it.
+            with contextlib.suppress(RuntimeError):
+                notify()

@@ -16,7 +16,7 @@ from tokenstile.exceptions import InvalidArgumentError, MatcherError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Sampler", "SamplingParams"]
+__all__ = ["Sampler", "SamplingParams", "TokenLogprobs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class SamplingParams:
     """Texts that end the output, and are not part of it."""
     stop_token_ids: tuple[int, ...] = ()
     """Tokens that end the output, beside those of the model."""
+    logprobs: int | None = None
+    """How many of the likeliest tokens to note at each place, with the chosen one; ``None`` to note nothing."""
 
     def __post_init__(self) -> None:
         if self.max_tokens < 1:
@@ -49,6 +51,29 @@ class SamplingParams:
             raise InvalidArgumentError(f"top_k must not be negative, not {self.top_k}")
         if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
             raise InvalidArgumentError("stop must be a tuple of texts that are not empty")
+        if self.logprobs is not None and self.logprobs < 0:
+            raise InvalidArgumentError(f"logprobs must not be negative, not {self.logprobs}")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLogprobs:
+    """How likely the tokens of one place were, among those that were allowed there, at temperature 1."""
+
+    logprob: float
+    """The logarithm of the chosen token's probability."""
+    top: tuple[tuple[int, float], ...]
+    """The likeliest tokens with theirs, from the likeliest on; fewer where fewer were allowed."""
+
+    @classmethod
+    def note(cls, logits: npt.NDArray[np.float32], chosen: int, count: int) -> TokenLogprobs:
+        """Read the probabilities from logits under their mask."""
+        scores = logits.astype(np.float64)
+        scores -= scores.max()
+        scores -= np.log(np.exp(scores).sum())
+        best = np.argpartition(-scores, min(count, len(scores) - 1))[:count]
+        order = best[np.argsort(-scores[best], kind="stable")]
+        top = tuple((int(token), float(scores[token])) for token in order if np.isfinite(scores[token]))
+        return cls(float(scores[chosen]), top)
 
 
 class Sampler:
@@ -67,7 +92,9 @@ class Sampler:
             return best
         scaled = (logits.astype(np.float64) - float(logits[best])) / self._params.temperature
         weights = np.exp(scaled)
-        order = np.argsort(-weights, kind="stable")
+        # Under a mask few are left, and those are quickly put in order.
+        possible = np.flatnonzero(weights)
+        order = possible[np.argsort(-weights[possible], kind="stable")]
         kept = self._kept(weights[order])
         totals = np.cumsum(weights[order[:kept]])
         at = int(np.searchsorted(totals, self._random.random() * totals[-1], side="right"))

@@ -103,14 +103,21 @@ class TokenstileBackend(StructuredOutputBackend):
     """Compiles grammars with tokenstile.
 
     ``strict_mode`` is that of JSON Schema: objects whose schema is silent about other properties have none.
+    ``max_whitespace`` bounds the white space in each place between the parts of JSON; without it there is no bound.
     """
 
     name: ClassVar[str] = "tokenstile"
 
     def __init__(
-        self, context: BackendContext, *, strict_mode: bool = True, limits: Limits | None = None
+        self,
+        context: BackendContext,
+        *,
+        strict_mode: bool = True,
+        max_whitespace: int | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self.context = context
+        self.max_whitespace = max_whitespace
         self.strict_mode = strict_mode or context.disable_additional_properties
         self.compiler = GrammarCompiler(
             context.tokenizer_info,
@@ -169,6 +176,7 @@ class TokenstileBackend(StructuredOutputBackend):
             any_whitespace=not compact,
             separators=(",", ":") if compact else None,
             strict_mode=strict,
+            max_whitespace_cnt=None if compact else self.max_whitespace,
             **patience,
         )
 

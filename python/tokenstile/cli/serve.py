@@ -1,0 +1,92 @@
+"""``tokenstile serve``: a server with OpenAI's API and a playground."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+try:
+    import typer
+except ImportError as error:
+    raise ImportError("the command line needs typer: pip install 'tokenstile[serve]'") from error
+
+__all__ = ["main", "serve"]
+
+
+def serve(
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            help="A .gguf file or a folder of transformers; SmolLM2-135M-Instruct where none is named."
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=0, max=65535)] = 8000,
+    name: Annotated[str | None, typer.Option(help="What clients call the model.")] = None,
+    api_key: Annotated[
+        str | None, typer.Option(envvar="TOKENSTILE_API_KEY", help="What clients must send as their API key.")
+    ] = None,
+    slots: Annotated[int, typer.Option(min=1, help="Outputs that are written at once; others wait.")] = 8,
+    max_length: Annotated[int, typer.Option(min=16, help="Tokens of a prompt and its output.")] = 2048,
+    speculate: Annotated[int, typer.Option(min=0, help="Tokens that are guessed ahead.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of the model.")] = None,
+    tool_format: Annotated[
+        str, typer.Option(help="The family of models whose tool calls are written.")
+    ] = "hermes",
+    thinking: Annotated[
+        tuple[str, str] | None, typer.Option(help="What begins and ends a thought, as <think> </think>.")
+    ] = None,
+    max_concurrent: Annotated[
+        int, typer.Option(min=1, help="Outputs under way or waiting; more get a 429.")
+    ] = 256,
+    max_body_bytes: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 4 << 20,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for a request.")] = 300.0,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which the server may be called, beside localhost; * for any."),
+    ] = None,
+    cors_origin: Annotated[list[str] | None, typer.Option(help="A web page that may use the server.")] = None,
+    playground: Annotated[bool, typer.Option(help="Whether there is a page at /.")] = True,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning, error.")] = "info",
+) -> None:
+    """Serve a model over HTTP, with OpenAI's API and structured output."""
+    from tokenstile.exceptions import TokenstileError  # noqa: PLC0415 - --help is quick
+    from tokenstile.server import ServerConfig  # noqa: PLC0415
+    from tokenstile.server.running import EngineOptions, is_loopback, load_app  # noqa: PLC0415
+    from tokenstile.server.running import serve as listen  # noqa: PLC0415
+    from tokenstile.structured_output import ReasoningMarkers  # noqa: PLC0415
+
+    if not is_loopback(host) and api_key is None:
+        typer.echo("Warning: other machines can reach this server, and it has no API key.", err=True)
+    own_name = [] if host in {"0.0.0.0", "::"} else [host]  # noqa: S104 - compared with
+    try:
+        config = ServerConfig(
+            model_name=name or "default",
+            api_key=api_key,
+            tool_format=tool_format,
+            reasoning=None if thinking is None else ReasoningMarkers(start=thinking[0], end=thinking[1]),
+            allowed_hosts=("localhost", "127.0.0.1", "[::1]", *own_name, *(allowed_host or [])),
+            cors_origins=tuple(cors_origin or []),
+            playground=playground,
+            max_concurrent=max_concurrent,
+            max_body_bytes=max_body_bytes,
+            timeout=timeout,
+        )
+        options = EngineOptions(
+            num_slots=slots, max_length=max_length, num_speculative_tokens=speculate, num_threads=threads
+        )
+        typer.echo(f"Loading {model or 'SmolLM2-135M-Instruct'} ...", err=True)
+        app = load_app(model, config, options)
+    except (TokenstileError, ImportError) as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(2) from error
+    typer.echo(f"The API is at http://{host}:{port}/v1, the playground at http://{host}:{port}/", err=True)
+    listen(app, host=host, port=port, log_level=log_level)
+
+
+def main() -> None:
+    """Run the command by itself."""
+    typer.run(serve)
+
+
+if __name__ == "__main__":
+    main()

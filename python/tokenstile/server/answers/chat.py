@@ -1,0 +1,141 @@
+"""Answers of ``/v1/chat/completions``."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tokenstile.server.answers.tokens import TokenView
+from tokenstile.server.answers.writer import AnswerWriter, finish_reason
+from tokenstile.server.tools import CallBegin, CallPiece, TextPiece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from tokenstile.engine import Chunk
+    from tokenstile.server.api.chat import ChatRequest
+    from tokenstile.server.service import Generation
+    from tokenstile.server.tools import Piece
+
+__all__ = ["ChatWriter"]
+
+
+class ChatWriter(AnswerWriter):
+    """Writes messages."""
+
+    prefix: ClassVar[str] = "chatcmpl"
+    whole: ClassVar[str] = "chat.completion"
+    part: ClassVar[str] = "chat.completion.chunk"
+
+    def __init__(self, generation: Generation, request: ChatRequest, model: str) -> None:
+        super().__init__(generation, request, model)
+        info = generation.service.engine.model.tokenizer_info
+        self._outputs = [_Output(request, TokenView(each, info), generation) for each in generation.requests]
+
+    def opening(self) -> Iterable[dict[str, Any]]:
+        """Say whose message it is."""
+        for at in range(len(self._outputs)):
+            yield _choice(at, {"role": "assistant", "content": ""})
+
+    def pieces(self, at: int, chunk: Chunk) -> Iterable[dict[str, Any]]:
+        """Give what a chunk adds to a message."""
+        return self._outputs[at].pieces(at, chunk)
+
+    def choice(self, at: int, pieces: list[dict[str, Any]]) -> dict[str, Any]:
+        """Put a message together."""
+        deltas = [piece["delta"] for piece in pieces]
+        content = "".join(delta.get("content", "") for delta in deltas)
+        calls = _whole_calls([call for delta in deltas for call in delta.get("tool_calls", [])])
+        message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
+        if calls:
+            message.update(content=content.strip() or None, tool_calls=calls)
+        reasoning = "".join(delta.get("reasoning_content", "") for delta in deltas)
+        if reasoning:
+            message["reasoning_content"] = reasoning
+        whole = {"index": at, "message": message, "logprobs": _whole_logprobs(pieces)}
+        if any("token_ids" in piece for piece in pieces):
+            whole["token_ids"] = [token for piece in pieces for token in piece.get("token_ids", [])]
+        return {**whole, "finish_reason": pieces[-1]["finish_reason"]}
+
+
+def _choice(at: int, delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+    return {"index": at, "delta": delta, "logprobs": None, "finish_reason": reason}
+
+
+def _whole_calls(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    calls: list[dict[str, Any]] = []
+    for piece in pieces:
+        if "id" in piece:
+            calls.append({"id": piece["id"], "type": "function", "function": {**piece["function"]}})
+        else:
+            calls[-1]["function"]["arguments"] += piece["function"]["arguments"]
+    for call in calls:
+        call["function"]["arguments"] = call["function"]["arguments"].strip()
+    return calls
+
+
+def _whole_logprobs(pieces: list[dict[str, Any]]) -> dict[str, Any] | None:
+    noted = [piece["logprobs"] for piece in pieces if piece["logprobs"] is not None]
+    if not noted:
+        return None
+    return {"content": [entry for each in noted for entry in each["content"]], "refusal": None}
+
+
+class _Output:
+    """One message on its way."""
+
+    def __init__(self, request: ChatRequest, tokens: TokenView, generation: Generation) -> None:
+        self._request = request
+        self._tokens = tokens
+        structured = generation.structure.request
+        self._reader = None
+        if structured is not None:
+            self._reader = generation.service.tool_format.reader(structured.tools or [])
+        self._num_calls = 0
+
+    def pieces(self, at: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
+        deltas: list[dict[str, Any]] = []
+        if chunk.reasoning:
+            deltas.append({"reasoning_content": chunk.reasoning})
+        deltas += self._text_deltas(chunk)
+        reason = finish_reason(chunk)
+        if reason == "stop" and self._num_calls:
+            reason = "tool_calls"
+        # What is said of the tokens goes with the first of the pieces.
+        extra = self._of_tokens(chunk) if deltas or reason else {}
+        for delta in deltas:
+            yield {**_choice(at, delta), **extra}
+            extra = {}
+        if reason is not None:
+            yield {**_choice(at, {}, reason), **extra}
+
+    def _text_deltas(self, chunk: Chunk) -> list[dict[str, Any]]:
+        if self._reader is None:
+            return [{"content": chunk.text}] if chunk.text else []
+        final = chunk.finish_reason is not None
+        return [self._delta(piece) for piece in self._reader.push(chunk.text, final=final)]
+
+    def _delta(self, piece: Piece) -> dict[str, Any]:
+        if isinstance(piece, TextPiece):
+            return {"content": piece.text}
+        if isinstance(piece, CallBegin):
+            self._num_calls += 1
+            call = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
+            return self._call_delta({**call, "function": {"name": piece.name, "arguments": ""}})
+        assert isinstance(piece, CallPiece)  # noqa: S101 - the third kind
+        return self._call_delta({"function": {"arguments": piece.arguments}})
+
+    def _call_delta(self, call: dict[str, Any]) -> dict[str, Any]:
+        return {"tool_calls": [{"index": self._num_calls - 1, **call}]}
+
+    def _of_tokens(self, chunk: Chunk) -> dict[str, Any]:
+        """Give the ids and probabilities of the tokens that have come."""
+        if not self._request.logprobs and not self._request.return_token_ids:
+            return {}
+        places = self._tokens.take(chunk.num_tokens)
+        extra: dict[str, Any] = {}
+        if self._request.logprobs:
+            extra["logprobs"] = self._tokens.chat_logprobs(places)
+        if self._request.return_token_ids:
+            extra["token_ids"] = self._tokens.ids(places)
+        return extra

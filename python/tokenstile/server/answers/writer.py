@@ -1,0 +1,107 @@
+"""What both kinds of answers share: their frame, their usage, and how they are put together or streamed.
+
+A writer turns the chunks of the engine into pieces of choices, and says how pieces make a whole choice. So a stream and
+a whole answer come from the same pieces, and cannot differ.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+import uuid
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tokenstile.engine import FinishReason
+from tokenstile.server.errors import ApiError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from tokenstile.engine import Chunk
+    from tokenstile.server.api.common import GenerationFields
+    from tokenstile.server.service import Generation
+
+__all__ = ["AnswerWriter", "finish_reason"]
+
+
+def finish_reason(chunk: Chunk) -> str | None:
+    """Give the word for why an output ended."""
+    if chunk.finish_reason is None:
+        return None
+    return "length" if chunk.finish_reason is FinishReason.LENGTH else "stop"
+
+
+class AnswerWriter(ABC):
+    """Writes the answer to one request."""
+
+    prefix: ClassVar[str]
+    """What the ids of answers begin with."""
+    whole: ClassVar[str]
+    """What a whole answer is called."""
+    part: ClassVar[str]
+    """What an event of a stream is called."""
+
+    def __init__(self, generation: Generation, request: GenerationFields, model: str) -> None:
+        self.generation = generation
+        self.request = request
+        self.model = model
+        self._id = f"{self.prefix}-{uuid.uuid4().hex}"
+        self._created = int(time.time())
+
+    # What kinds of answers differ in.
+
+    @abstractmethod
+    def opening(self) -> Iterable[dict[str, Any]]:
+        """Give the pieces that come before anything is written."""
+
+    @abstractmethod
+    def pieces(self, at: int, chunk: Chunk) -> Iterable[dict[str, Any]]:
+        """Give the pieces of choices that a chunk of an output means."""
+
+    @abstractmethod
+    def choice(self, at: int, pieces: list[dict[str, Any]]) -> dict[str, Any]:
+        """Put the pieces of a choice together."""
+
+    # What they share.
+
+    def usage(self) -> dict[str, Any]:
+        """Count the tokens."""
+        prompt, output = self.generation.num_prompt_tokens, self.generation.num_output_tokens
+        return {"prompt_tokens": prompt, "completion_tokens": output, "total_tokens": prompt + output}
+
+    def _frame(self, kind: str) -> dict[str, Any]:
+        return {"id": self._id, "object": kind, "created": self._created, "model": self.model}
+
+    async def answer(self) -> dict[str, Any]:
+        """Wait for all outputs, and give the whole answer."""
+        pieces: dict[int, list[dict[str, Any]]] = {at: [] for at in range(len(self.generation.requests))}
+        async with contextlib.aclosing(self.generation.events()) as events:
+            async for at, chunk in events:
+                pieces[at] += self.pieces(at, chunk)
+        choices = [self.choice(at, own) for at, own in pieces.items()]
+        return {**self._frame(self.whole), "choices": choices, "usage": self.usage()}
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """Give the answer as server-sent events. What goes wrong on the way is an event too."""
+        options = self.request.stream_options
+        with_usage = options is not None and options.include_usage
+        frame = {**self._frame(self.part), **({"usage": None} if with_usage else {})}
+        try:
+            async with contextlib.aclosing(self.generation.events()) as events:
+                for piece in self.opening():
+                    yield _event({**frame, "choices": [piece]})
+                async for at, chunk in events:
+                    for piece in self.pieces(at, chunk):
+                        yield _event({**frame, "choices": [piece]})
+        except ApiError as error:
+            yield _event(error.body())
+        else:
+            if with_usage:
+                yield _event({**frame, "choices": [], "usage": self.usage()})
+        yield b"data: [DONE]\n\n"
+
+
+def _event(data: dict[str, Any]) -> bytes:
+    return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"

@@ -1,0 +1,102 @@
+"""What both kinds of requests share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+__all__ = ["GenerationFields", "JSONSchemaFormat", "ResponseFormat", "StreamOptions", "Strict"]
+
+
+class Strict(BaseModel):
+    """A part of a request: no other fields, no types that are nearly right."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class StreamOptions(Strict):
+    """What a stream has."""
+
+    include_usage: bool = False
+    include_obfuscation: bool | None = None
+
+
+class JSONSchemaFormat(Strict):
+    """A schema with its name."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    description: str | None = None
+    json_schema: dict[str, Any] | bool = Field(alias="schema")
+    strict: bool | None = None
+
+
+class ResponseFormat(Strict):
+    """What an answer is to look like."""
+
+    type: Literal["text", "json_object", "json_schema", "structural_tag"]
+    json_schema: JSONSchemaFormat | None = None
+    format: dict[str, Any] | None = None
+    structures: list[dict[str, Any]] | None = None
+    triggers: list[str] | None = None
+
+    @model_validator(mode="after")
+    def _has_its_fields(self) -> ResponseFormat:
+        if (self.type == "json_schema") != (self.json_schema is not None):
+            raise ValueError("json_schema goes with the type 'json_schema'")
+        tags = [self.format is not None, self.structures is not None]
+        if sum(tags) != (self.type == "structural_tag"):
+            raise ValueError("the type 'structural_tag' has either format, or structures and triggers")
+        return self
+
+
+class GenerationFields(Strict):
+    """The fields that chat completions and completions have in common."""
+
+    model: str | None = None
+    temperature: float = Field(1.0, ge=0, le=2)
+    top_p: float = Field(1.0, gt=0, le=1)
+    top_k: int = Field(0, ge=-1)
+    n: int = Field(1, ge=1)
+    seed: int | None = None
+    stop: str | list[str] | None = None
+    stop_token_ids: list[int] | None = None
+    stream: bool = False
+    stream_options: StreamOptions | None = None
+    response_format: ResponseFormat | None = None
+    structured_outputs: dict[str, Any] | None = None
+    return_token_ids: bool = False
+    # Not there yet, and refused unless they ask for nothing.
+    frequency_penalty: float | None = None
+    presence_penalty: float | None = None
+    logit_bias: dict[str, float] | None = None
+    # They change nothing in what is written.
+    user: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: object) -> object:
+        """Let a field that is null be as one that is not there, as in OpenAI's API."""
+        if isinstance(data, dict):
+            return {name: value for name, value in data.items() if value is not None}
+        return data
+
+    @field_validator("frequency_penalty", "presence_penalty", "logit_bias")
+    @classmethod
+    def _asks_for_nothing(cls, value: object) -> object:
+        if value:
+            raise ValueError("this is not supported; leave it out")
+        return value
+
+    @field_validator("stop")
+    @classmethod
+    def _says_something(cls, value: str | list[str] | None) -> list[str]:
+        texts = [value] if isinstance(value, str) else value or []
+        if not all(texts):
+            raise ValueError("a stop text must not be empty")
+        return texts
+
+    @property
+    def stop_texts(self) -> tuple[str, ...]:
+        """The stop texts."""
+        return tuple(self.stop or ())

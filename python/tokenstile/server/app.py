@@ -1,0 +1,218 @@
+"""The application: which path is answered by what."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from starlette.routing import Route
+
+from tokenstile import __version__
+from tokenstile.server.answers.chat import ChatWriter
+from tokenstile.server.answers.completion import CompletionWriter
+from tokenstile.server.api.chat import ChatRequest
+from tokenstile.server.api.completion import CompletionRequest
+from tokenstile.server.chat_template import ChatTemplate
+from tokenstile.server.config import ServerConfig
+from tokenstile.server.errors import ApiError
+from tokenstile.server.guard import Guard
+from tokenstile.server.playground import playground_routes
+from tokenstile.server.reading import read_body
+from tokenstile.server.service import Service
+from tokenstile.server.structure import chat_structure, structure_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+
+    from tokenstile.engine import Engine
+    from tokenstile.server.answers.writer import AnswerWriter
+    from tokenstile.server.service import Generation
+
+__all__ = ["create_app"]
+
+_LOG: Final = logging.getLogger(__name__)
+_PATHS: Final = frozenset(
+    {
+        "/",
+        "/health",
+        "/metrics",
+        "/playground/inspect",
+        "/v1/chat/completions",
+        "/v1/completions",
+        "/v1/models",
+    }
+)
+
+
+def create_app(
+    engine: Engine, template: ChatTemplate | None = None, config: ServerConfig | None = None
+) -> Starlette:
+    """Make the ASGI application that serves an engine; it starts the engine, and closes it at the end."""
+    config = config or ServerConfig()
+    service = Service(engine, template or ChatTemplate(), config)
+    handlers = _Handlers(service)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        engine.start()
+        yield
+        await asyncio.to_thread(service.close)
+
+    middleware = [
+        Middleware(Guard, config=config, metrics=service.metrics, paths=_PATHS),
+    ]
+    if config.cors_origins:
+        cors = {"allow_origins": config.cors_origins, "allow_methods": ["*"], "allow_headers": ["*"]}
+        middleware.insert(0, Middleware(CORSMiddleware, **cors))  # type: ignore[arg-type] # options by name
+    return Starlette(
+        routes=[
+            Route("/health", handlers.health),
+            Route("/metrics", handlers.metrics),
+            Route("/v1/models", handlers.models),
+            Route("/v1/models/{model:path}", handlers.model),
+            Route("/v1/chat/completions", handlers.chat, methods=["POST"]),
+            Route("/v1/completions", handlers.completion, methods=["POST"]),
+            *(playground_routes(service) if config.playground else ()),
+        ],
+        middleware=middleware,
+        exception_handlers={ApiError: _on_api_error, HTTPException: _on_http_error, Exception: _on_any_error},
+        lifespan=lifespan,
+    )
+
+
+async def _on_api_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ApiError)  # noqa: S101 - registered for it
+    return JSONResponse(error.body(), error.status, error.headers)
+
+
+async def _on_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    text = f"{request.method} {request.url.path}: {error.detail}"
+    return JSONResponse(ApiError(error.status_code, text).body(), error.status_code, error.headers)
+
+
+async def _on_any_error(_: Request, error: Exception) -> Response:
+    _LOG.error("a request failed", exc_info=error)
+    failed = ApiError(500, "the server made a mistake; its log says more", code="internal_error")
+    return JSONResponse(failed.body(), failed.status)
+
+
+class _Handlers:
+    """What each path is answered by."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._config = service.config
+
+    async def health(self, _: Request) -> Response:
+        alive = self._service.engine.is_running
+        status = {"status": "ok" if alive else "the engine has stopped"}
+        return JSONResponse(
+            {**status, "model": self._config.model_name, "version": __version__}, 200 if alive else 503
+        )
+
+    async def metrics(self, _: Request) -> Response:
+        text = self._service.metrics.text(self._service)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+    async def models(self, _: Request) -> Response:
+        return JSONResponse({"object": "list", "data": [self._model()]})
+
+    async def model(self, request: Request) -> Response:
+        self._check_model(request.path_params["model"])
+        return JSONResponse(self._model())
+
+    def _model(self) -> dict[str, Any]:
+        return {
+            "id": self._config.model_name,
+            "object": "model",
+            "created": self._service.started_at,
+            "owned_by": "tokenstile",
+            "max_model_len": self._service.engine.model.max_length,
+        }
+
+    def _check_model(self, name: str | None) -> None:
+        if name is not None and name != self._config.model_name:
+            text = f"there is no model {name!r}; the server has {self._config.model_name!r}"
+            raise ApiError(404, text, code="model_not_found", param="model")
+
+    async def chat(self, request: Request) -> Response:
+        asked = read_body(ChatRequest, await request.body())
+        self._check_model(asked.model)
+        tools = [] if asked.tool_choice == "none" else asked.tools or []
+        if len(tools) > self._config.max_tools:
+            text = f"there are {len(tools)} tools, and one request may have {self._config.max_tools}"
+            raise ApiError(400, text, code="limit_exceeded", param="tools")
+        structure = chat_structure(asked, self._service.tool_format)
+        prompt = self._service.template.render(asked.messages, tools, self._service.tool_format)
+        generation = await self._service.begin([prompt], asked, structure)
+        return await self._respond(request, generation, partial(ChatWriter, generation, asked))
+
+    async def completion(self, request: Request) -> Response:
+        asked = read_body(CompletionRequest, await request.body())
+        self._check_model(asked.model)
+        generation = await self._service.begin(asked.prompts, asked, structure_of(asked))
+        return await self._respond(request, generation, partial(CompletionWriter, generation, asked))
+
+    async def _respond(
+        self, request: Request, generation: Generation, make_writer: Callable[[str], AnswerWriter]
+    ) -> Response:
+        """Answer as a whole or as a stream; a client that goes away takes its outputs along."""
+        try:
+            await _unless_gone(request, generation.wait_for_grammar())
+            writer = make_writer(self._config.model_name)
+            if writer.request.stream:
+                return _EventStream(writer)
+            return JSONResponse(await _unless_gone(request, writer.answer()))
+        except BaseException:
+            generation.close()
+            raise
+
+
+class _EventStream(StreamingResponse):
+    """An answer as a stream, whose outputs are given up even if nobody begins to read it."""
+
+    def __init__(self, writer: AnswerWriter) -> None:
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        super().__init__(writer.stream(), media_type="text/event-stream", headers=headers)
+        self._generation = writer.generation
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._generation.close()
+
+
+async def _unless_gone(request: Request, work: Any) -> Any:  # noqa: ANN401 - whatever the work gives
+    """Do work, and stop it when the client goes away."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.create_task(_wait_until_gone(request))
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ApiError(499, "the client went away", code="cancelled")
+    finally:
+        gone.cancel()
+        if not task.done():
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ApiError):
+                await task
+
+
+async def _wait_until_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,154 @@
+"""From messages to the text that a model goes on with.
+
+Models bring a template of Jinja along. It comes with the model's file, so it runs in Jinja's sandbox. Templates that
+say nothing of tools get them in the first message, and calls and results as text, in the way of the family of models
+that the server is set to.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import jinja2
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from tokenstile.server.errors import ApiError
+from tokenstile.server.tools import describe
+
+if TYPE_CHECKING:
+    from tokenstile.server.api.chat import Message, Tool
+    from tokenstile.server.tools import ToolFormat
+
+__all__ = ["CHATML", "ChatTemplate"]
+
+_LOG: Final = logging.getLogger(__name__)
+CHATML: Final = (
+    "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+"""A template that many models understand."""
+
+
+class ChatTemplate:
+    """The template of a model."""
+
+    def __init__(self, source: str = CHATML, *, bos_token: str = "", eos_token: str = "") -> None:
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+        )
+        environment.globals.update(raise_exception=_refuse, strftime_now=_now)
+        environment.filters["tojson"] = _to_json
+        self._template = environment.from_string(source)
+        self._special = {"bos_token": bos_token, "eos_token": eos_token}
+        self.knows_tools = "tools" in source
+
+    @classmethod
+    def of_model(cls, model: Any) -> ChatTemplate:  # noqa: ANN401 - any model of the engine
+        """Give the template that a model of llama.cpp or of transformers brings along; that of ChatML without one."""
+        llama, tokenizer = getattr(model, "llama", None), getattr(model, "tokenizer", None)
+        bos: str | None
+        eos: str | None
+        if llama is not None:
+            source = llama.metadata.get("tokenizer.chat_template")
+            bos, eos = _name_in_llama(llama, llama.token_bos()), _name_in_llama(llama, llama.token_eos())
+        else:
+            source = getattr(tokenizer, "chat_template", None)
+            bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
+        if not isinstance(source, str):
+            _LOG.warning("the model brings no chat template along; that of ChatML is used")
+            return cls()
+        return cls(source, bos_token=bos or "", eos_token=eos or "")
+
+    def render(self, messages: list[Message], tools: list[Tool], format_: ToolFormat) -> str:
+        """Give the prompt, up to where the model's answer begins."""
+        if self.knows_tools:
+            written = [_for_template(message) for message in messages]
+        else:
+            written = _with_tools_as_text(messages, tools, format_)
+        try:
+            return self._template.render(
+                messages=written,
+                tools=[tool.model_dump(exclude_none=True) for tool in tools]
+                if self.knows_tools and tools
+                else None,
+                add_generation_prompt=True,
+                **self._special,
+            )
+        except (jinja2.TemplateError, TypeError, ValueError) as error:
+            text = f"the model's chat template does not take these messages: {error}"
+            raise ApiError(400, text, code="invalid_messages", param="messages") from error
+
+
+def _for_template(message: Message) -> dict[str, Any]:
+    """Give a message as templates know it: arguments as objects, not as texts."""
+    written: dict[str, Any] = {"role": _role(message), "content": message.text}
+    if message.name is not None:
+        written["name"] = message.name
+    if message.tool_call_id is not None:
+        written["tool_call_id"] = message.tool_call_id
+    if message.tool_calls:
+        written["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": _call(call.function.name, call.function.arguments),
+            }
+            for call in message.tool_calls
+        ]
+    return written
+
+
+def _call(name: str, arguments: str) -> dict[str, Any]:
+    try:
+        return {"name": name, "arguments": json.loads(arguments)}
+    except (ValueError, RecursionError):
+        return {"name": name, "arguments": arguments}
+
+
+def _role(message: Message) -> str:
+    return "system" if message.role == "developer" else message.role
+
+
+def _with_tools_as_text(
+    messages: list[Message], tools: list[Tool], format_: ToolFormat
+) -> list[dict[str, Any]]:
+    written = [{"role": _role(message), "content": _as_text(message, format_)} for message in messages]
+    for message in written:
+        if message["role"] == "tool":
+            message.update(role="user", content=f"<tool_response>\n{message['content']}\n</tool_response>")
+    if tools:
+        described = describe(tools, format_)
+        if written[0]["role"] == "system":
+            written[0]["content"] += "\n\n" + described
+        else:
+            written.insert(0, {"role": "system", "content": described})
+    return written
+
+
+def _as_text(message: Message, format_: ToolFormat) -> str:
+    calls = [
+        format_.write_call(call.function.name, call.function.arguments) for call in message.tool_calls or []
+    ]
+    return "\n".join([message.text, *calls] if message.text else calls)
+
+
+def _name_in_llama(llama: Any, token: int) -> str:  # noqa: ANN401 - llama.cpp's
+    if token < 0:
+        return ""
+    data: bytes = llama.detokenize([token], special=True)
+    return data.decode("utf-8", "replace")
+
+
+def _refuse(message: str) -> NoReturn:
+    raise jinja2.TemplateError(message)
+
+
+def _now(form: str) -> str:
+    return dt.datetime.now(tz=dt.UTC).strftime(form)
+
+
+def _to_json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)

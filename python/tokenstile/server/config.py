@@ -1,0 +1,66 @@
+"""What a server may be told, and what it allows.
+
+The defaults are for one person on one machine: requests from this machine only, no other web page, and bounds on
+everything that a request can make large. Each bound is answered by an error that names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokenstile.exceptions import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from tokenstile.structured_output import ReasoningMarkers
+
+__all__ = ["ServerConfig"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerConfig:
+    """The settings of a server."""
+
+    model_name: str = "default"
+    """What clients call the model."""
+    api_key: str | None = None
+    """What clients must send as ``Authorization: Bearer``; without it everybody is served."""
+    tool_format: str = "hermes"
+    """The family of models whose way of calling tools is used; see `tokenstile.tool_calling.model_names`."""
+    reasoning: ReasoningMarkers | None = None
+    """How the model marks its thoughts."""
+    allowed_hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
+    """The names that requests may give the server; ``*`` for any. Other web pages cannot pass theirs off as ours."""
+    cors_origins: tuple[str, ...] = ()
+    """The web pages that may use the server from a browser, beside its own."""
+    playground: bool = True
+    """Whether there is a page at ``/``."""
+    max_body_bytes: int = 4 << 20
+    """Bytes of a request."""
+    max_concurrent: int = 256
+    """Outputs that are under way or wait; a request with ``n`` counts as so many."""
+    max_choices: int = 16
+    """Outputs of one request: ``n``, times the number of prompts."""
+    max_tokens: int = 16_384
+    """Tokens of one output; the model's context bounds them too."""
+    max_tools: int = 128
+    """Tools of one request."""
+    max_stops: int = 16
+    """Stop texts of one request, and stop tokens."""
+    max_whitespace: int = 20
+    """White space in one place between the parts of JSON. Without a bound, models are known to go on for ever."""
+    max_inspected_tokens: int = 4_096
+    """Tokens of a text that the playground looks at."""
+    timeout: float = 300.0
+    """Seconds for one request."""
+    body_timeout: float = 30.0
+    """Seconds for the body of a request to come."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_body_bytes", "max_concurrent", "max_choices", "max_tokens", "max_tools"):
+            if not getattr(self, name) > 0:
+                raise InvalidArgumentError(f"{name} must be positive, not {getattr(self, name)}")
+        if not self.timeout > 0 or self.max_whitespace < 1:
+            raise InvalidArgumentError("timeout and max_whitespace must be positive")
+        if self.api_key is not None and not self.api_key.strip():
+            raise InvalidArgumentError("the API key must not be blank")

@@ -1,0 +1,76 @@
+"""A server from settings: load the model, make the engine, listen."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from tokenstile.engine import Engine
+from tokenstile.engine.models.loading import load_model
+from tokenstile.server.app import create_app
+from tokenstile.server.chat_template import ChatTemplate
+from tokenstile.server.config import ServerConfig
+from tokenstile.server.tools import ToolFormat
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.applications import Starlette
+
+__all__ = ["EngineOptions", "is_loopback", "load_app", "serve"]
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """How the model is loaded, and the engine run."""
+
+    num_slots: int = 8
+    """Outputs that are written at once; others wait."""
+    max_length: int = 2048
+    """Tokens of a prompt and its output."""
+    num_speculative_tokens: int = 0
+    """Tokens that are guessed ahead."""
+    num_threads: int | None = None
+    """Threads of the model."""
+
+
+def load_app(
+    model: str | Path | None = None, config: ServerConfig | None = None, options: EngineOptions | None = None
+) -> Starlette:
+    """Load a model, and make the application that serves it."""
+    config, options = config or ServerConfig(), options or EngineOptions()
+    # Looked at first, because loading takes long.
+    ToolFormat(config.tool_format)
+    loaded = load_model(
+        model,
+        num_slots=options.num_slots,
+        max_length=options.max_length,
+        num_threads=options.num_threads,
+    )
+    engine = Engine(
+        loaded.model, num_speculative_tokens=options.num_speculative_tokens, reasoning=config.reasoning
+    )
+    if config.model_name == ServerConfig.__dataclass_fields__["model_name"].default:
+        config = replace(config, model_name=loaded.name)
+    return create_app(engine, ChatTemplate.of_model(loaded.model), config)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine can reach a server that listens there."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve(app: Starlette, *, host: str = "127.0.0.1", port: int = 8000, log_level: str = "info") -> None:
+    """Listen, until interrupted."""
+    uvicorn.run(
+        app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=5, server_header=False
+    )

@@ -1,0 +1,225 @@
+"""Requests on their way through the engine: admitted, begun, followed to their ends, given up in time.
+
+One request of a client is several outputs: ``n`` of them for each prompt. They are begun together, and their chunks
+come in the order in which the engine makes them. Whatever happens, each output that was begun is finished or given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tokenstile.engine import FinishReason, SamplingParams
+from tokenstile.exceptions import TokenstileError
+from tokenstile.server.errors import ApiError, grammar_error
+from tokenstile.server.metrics import ServerMetrics
+from tokenstile.server.structure import backend_name
+from tokenstile.server.tools import ToolFormat
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from tokenstile.engine import Chunk, Engine, GenerationRequest
+    from tokenstile.server.api.chat import ChatRequest
+    from tokenstile.server.api.completion import CompletionRequest
+    from tokenstile.server.chat_template import ChatTemplate
+    from tokenstile.server.config import ServerConfig
+    from tokenstile.server.structure import Structure
+
+__all__ = ["Generation", "Service"]
+
+_LARGEST_SEED = 1 << 63
+_SIDE_THREADS = 2
+
+
+@dataclass
+class Generation:
+    """The outputs of one request of a client."""
+
+    service: Service
+    structure: Structure
+    requests: list[GenerationRequest]
+    deadline: float
+    num_prompts: int
+
+    async def events(self) -> AsyncGenerator[tuple[int, Chunk]]:
+        """Give the chunks of all outputs, each with the number of its output, until all have ended.
+
+        Raises `ApiError` where an output cannot be written, or takes too long. The others are given up then, and so are
+        all when the caller stops asking.
+        """
+        queue: asyncio.Queue[tuple[int, Chunk]] = asyncio.Queue()
+        tasks = [asyncio.create_task(_pump(at, request, queue)) for at, request in enumerate(self.requests)]
+        try:
+            under_way = len(self.requests)
+            while under_way:
+                at, chunk = await self._before_deadline(queue)
+                if chunk.finish_reason is not None:
+                    under_way -= 1
+                    await self._check(self.requests[at])
+                yield at, chunk
+        finally:
+            for task in tasks:
+                task.cancel()
+            self.close()
+
+    async def _before_deadline(self, queue: asyncio.Queue[tuple[int, Chunk]]) -> tuple[int, Chunk]:
+        try:
+            async with asyncio.timeout(self.deadline - time.monotonic()):
+                return await queue.get()
+        except TimeoutError:
+            text = (
+                f"the request took longer than {self.service.config.timeout:g} seconds; ask for fewer tokens"
+            )
+            raise ApiError(504, text, code="timeout") from None
+
+    async def _check(self, request: GenerationRequest) -> None:
+        if request.finish_reason is FinishReason.ERROR:
+            error = request.error or TokenstileError("no reason is known")
+            raise await self._explain(error) from error
+        if request.finish_reason is FinishReason.CANCELLED:
+            raise ApiError(503, "the server is shutting down", code="cancelled")
+
+    async def wait_for_grammar(self) -> None:
+        """Wait until the structure is compiled; raises `ApiError` where it cannot be."""
+        structured = self.requests[0].structured
+        if structured is None or structured.future is None:
+            return
+        waiting = asyncio.shield(asyncio.wrap_future(structured.future))
+        try:
+            async with asyncio.timeout(self.deadline - time.monotonic()):
+                await waiting
+        except asyncio.CancelledError:
+            self.close()
+            raise
+        except Exception as error:
+            self.close()
+            raise await self._explain(error) from error
+
+    async def _explain(self, error: BaseException) -> ApiError:
+        # It may look at schemas again, which takes time.
+        return await asyncio.to_thread(self.structure.explain, error)
+
+    def close(self) -> None:
+        """Give up what has not ended, and make room for others. May be called again."""
+        for request in self.requests:
+            if request.finish_reason is None:
+                request.cancel()
+        self.service.leave(self)
+
+    @property
+    def num_prompt_tokens(self) -> int:
+        """Tokens of the prompts, each counted once."""
+        outputs = len(self.requests) // self.num_prompts
+        return sum(len(request.prompt) for request in self.requests[::outputs])
+
+    @property
+    def num_output_tokens(self) -> int:
+        """Tokens of all outputs so far."""
+        return sum(len(request.output) for request in self.requests)
+
+
+async def _pump(at: int, request: GenerationRequest, queue: asyncio.Queue[tuple[int, Chunk]]) -> None:
+    async with contextlib.aclosing(request.__aiter__()) as chunks:  # type: ignore[type-var] # it is a generator
+        async for chunk in chunks:
+            queue.put_nowait((at, chunk))
+
+
+class Service:
+    """What the server works with: an engine, the model's way to chat, and the settings."""
+
+    def __init__(self, engine: Engine, template: ChatTemplate, config: ServerConfig) -> None:
+        self.engine = engine
+        self.template = template
+        self.config = config
+        self.tool_format = ToolFormat(config.tool_format, config.max_whitespace)
+        self.metrics = ServerMetrics()
+        self.closed_backend = backend_name(config.max_whitespace, is_open=False)
+        self.open_backend = backend_name(config.max_whitespace, is_open=True)
+        self.started_at = int(time.time())
+        # For the playground: grammars that take long there must not keep the API waiting.
+        self.side_threads = ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="tokenstile-side")
+        self._under_way: dict[int, Generation] = {}
+
+    def close(self) -> None:
+        """End everything, the engine too."""
+        self.side_threads.shutdown(wait=False, cancel_futures=True)
+        self.engine.close()
+
+    @property
+    def num_under_way(self) -> int:
+        """How many outputs are under way, or wait."""
+        return sum(len(generation.requests) for generation in self._under_way.values())
+
+    async def begin(
+        self,
+        prompts: Sequence[str | list[int]],
+        request: ChatRequest | CompletionRequest,
+        structure: Structure,
+    ) -> Generation:
+        """Begin the outputs of a request."""
+        deadline = time.monotonic() + self.config.timeout
+        self._check_size(len(prompts) * request.n)
+        tokens = [
+            await asyncio.to_thread(self.engine.model.encode, prompt) if isinstance(prompt, str) else prompt
+            for prompt in prompts
+        ]
+        self._check_room(len(prompts) * request.n)
+        backend = self.open_backend if structure.is_open else self.closed_backend
+        generation = Generation(self, structure, [], deadline, len(prompts))
+        try:
+            for prompt in tokens:
+                for at in range(request.n):
+                    params = self._sampling(request, len(prompt), at)
+                    submitted = self.engine.submit(
+                        prompt, params, structure=structure.params, backend=backend
+                    )
+                    generation.requests.append(submitted)
+        except TokenstileError as error:
+            generation.close()
+            raise grammar_error(error, "prompt") from error
+        except ApiError:
+            generation.close()
+            raise
+        self._under_way[id(generation)] = generation
+        self.metrics.note_prompt(generation.num_prompt_tokens)
+        return generation
+
+    def _check_size(self, count: int) -> None:
+        if count > self.config.max_choices:
+            text = f"{count} outputs were asked for, and one request may have {self.config.max_choices}"
+            raise ApiError(400, text, code="limit_exceeded", param="n")
+
+    def _check_room(self, count: int) -> None:
+        if self.num_under_way + count > self.config.max_concurrent:
+            text = f"{self.num_under_way} outputs are under way, of {self.config.max_concurrent} at once; try again"
+            raise ApiError(429, text, code="rate_limit_exceeded")
+
+    def _sampling(self, request: ChatRequest | CompletionRequest, num_prompt: int, at: int) -> SamplingParams:
+        stops = request.stop_texts
+        for name, given in (("stop", stops), ("stop_token_ids", request.stop_token_ids or ())):
+            if len(given) > self.config.max_stops:
+                text = f"{name} has {len(given)} entries, and may have {self.config.max_stops}"
+                raise ApiError(400, text, code="limit_exceeded", param=name)
+        room = max(self.engine.model.max_length - num_prompt, 1)
+        most = min(request.most_tokens or room, room, self.config.max_tokens)
+        return SamplingParams(
+            max_tokens=most,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            top_k=max(request.top_k, 0),
+            # Outputs of one request differ, and come again with the same seed.
+            seed=None if request.seed is None else (request.seed + at) % _LARGEST_SEED,
+            stop=stops,
+            stop_token_ids=tuple(request.stop_token_ids or ()),
+            logprobs=request.num_logprobs,
+        )
+
+    def leave(self, generation: Generation) -> None:
+        """Forget outputs that have ended or were given up."""
+        if self._under_way.pop(id(generation), None) is not None:
+            self.metrics.note_output(generation.num_output_tokens)

@@ -1,0 +1,349 @@
+// The page: what is typed goes to the server, which says what each token is. All state is in `state`, and in the link.
+
+import { EXAMPLES } from "/static/examples.js";
+import { findPointer, lineRange } from "/static/places.js";
+
+const $ = (id) => document.getElementById(id);
+const FIELDS = ["kind", "grammar", "prompt", "text", "temperature", "max-tokens"];
+const BOXES = ["compact", "held"];
+const DEFAULTS = { temperature: "0", "max-tokens": "120", compact: false, held: true };
+const PAUSE_MS = 180;
+
+let tokens = null; // the ids of the text, while it is just what the model wrote
+let generation = null; // what stops the model
+let asked = 0; // counts requests, so that only the last one's answer is shown
+let timer = null;
+
+// The link.
+
+function encodeState() {
+  const state = Object.fromEntries([...FIELDS.map((id) => [id, $(id).value]), ...BOXES.map((id) => [id, $(id).checked])]);
+  const bytes = new TextEncoder().encode(JSON.stringify(state));
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
+    .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function decodeState(hash) {
+  try {
+    const binary = atob(hash.replaceAll("-", "+").replaceAll("_", "/"));
+    return JSON.parse(new TextDecoder().decode(Uint8Array.from(binary, (each) => each.charCodeAt(0))));
+  } catch {
+    return null;
+  }
+}
+
+function applyState(state) {
+  for (const id of FIELDS) if (typeof state[id] === "string") $(id).value = state[id];
+  for (const id of BOXES) if (typeof state[id] === "boolean") $(id).checked = state[id];
+  tokens = null;
+}
+
+// The server.
+
+async function post(path, body, signal) {
+  const headers = { "Content-Type": "application/json" };
+  if ($("key").value) headers.Authorization = `Bearer ${$("key").value}`;
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  if (response.status === 401) $("key-field").hidden = false;
+  if (!response.ok) {
+    const answer = await response.json().catch(() => ({}));
+    throw Object.assign(new Error(answer.error?.message ?? `the server answered ${response.status}`), answer.error);
+  }
+  return response;
+}
+
+const byteLength = (text) => new TextEncoder().encode(text).length;
+
+async function inspect() {
+  const number = ++asked;
+  const text = $("text").value;
+  const body = {
+    kind: $("kind").value,
+    grammar: $("grammar").value,
+    compact: $("compact").checked,
+    text,
+    cursor: byteLength(text.slice(0, $("text").selectionStart)),
+  };
+  if (tokens !== null) body.tokens = tokens;
+  try {
+    const answer = await (await post("/playground/inspect", body)).json();
+    if (number === asked) showAnswer(answer);
+  } catch (error) {
+    if (number === asked) showError(error);
+  }
+  if (number === asked && generation === null && timer === null) setPending(false);
+}
+
+// Say whether what is shown is what was asked last.
+function setPending(pending) {
+  $("summary").setAttribute("aria-busy", String(pending));
+}
+
+function inspectSoon() {
+  clearTimeout(timer);
+  setPending(true);
+  timer = setTimeout(() => {
+    timer = null;
+    history.replaceState(null, "", `#${encodeState()}`);
+    inspect();
+  }, PAUSE_MS);
+}
+
+// What it says, shown.
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  if (text !== undefined) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function paint(editor, parts) {
+  const backdrop = $(editor).querySelector(".backdrop");
+  // A text that ends with a line break needs something after it, or its last line is not there.
+  backdrop.replaceChildren(...parts, document.createTextNode("\n"));
+  backdrop.scrollTop = $(editor).querySelector("textarea").scrollTop;
+}
+
+function showError(error) {
+  if (error.param && !String(error.param).startsWith("grammar")) {
+    $("refusal").textContent = error.message;
+    return;
+  }
+  $("grammar-error").textContent = error.message.replace(/^Invalid grammar: /, "");
+  const grammar = $("grammar").value;
+  const range = error.pointer !== undefined ? findPointer(grammar, error.pointer) : lineRange(grammar, error.line, error.column);
+  if (range) {
+    const [start, end] = range;
+    paint("grammar-editor", [grammar.slice(0, start), element("mark", grammar.slice(start, end)), grammar.slice(end)]
+      .map((part) => (typeof part === "string" ? document.createTextNode(part) : part)));
+  } else {
+    paint("grammar-editor", []);
+  }
+  paint("text-editor", []);
+  for (const id of ["summary", "refusal"]) $(id).replaceChildren();
+  $("cursor").hidden = true;
+}
+
+function showAnswer(answer) {
+  $("grammar-error").textContent = "";
+  paint("grammar-editor", []);
+  paint("text-editor", tokenSpans(answer.tokens));
+  showSummary(answer);
+  showRefusal(answer.tokens.find((token) => token.kind === "refused"));
+  showCursor(answer.cursor);
+  $("cursor").hidden = false;
+}
+
+function tokenSpans(list) {
+  const spans = [];
+  let pending = [];
+  list.forEach((token, at) => {
+    for (let place = 0; place < token.bytes.length; place += 2) pending.push(parseInt(token.bytes.slice(place, place + 2), 16));
+    const bytes = Uint8Array.from(pending);
+    let text = null;
+    try {
+      text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    } catch {
+      // A character may go on in the next token; what never becomes one is shown as it is.
+      if (at + 1 === list.length || pending.length > 8) text = new TextDecoder().decode(bytes);
+    }
+    if (text === null) return;
+    pending = [];
+    spans.push(element("span", text, `token ${token.kind}`));
+  });
+  return spans;
+}
+
+function showSummary(answer) {
+  const count = (kind) => answer.tokens.filter((token) => token.kind === kind).length;
+  const times = answer.tokens.filter((token) => token.mask_us !== undefined).map((token) => token.mask_us);
+  const mean = times.length ? times.reduce((sum, each) => sum + each, 0) / times.length : 0;
+  const state = answer.accepted < answer.tokens.length ? "does not fit"
+    : answer.is_complete || answer.is_terminated ? "complete" : "fits so far";
+  const words = [`${answer.tokens.length} tokens`, `${count("forced")} forced`, `${count("free")} free`, state];
+  if (times.length) words.push(`${mean.toFixed(1)} µs a mask`);
+  $("summary").textContent = answer.tokens.length ? words.join(" · ") : "No text yet.";
+}
+
+function showRefusal(token) {
+  $("refusal").replaceChildren();
+  if (!token) return;
+  const expected = (token.expected ?? []).join("  ");
+  $("refusal").append("The token ", element("code", JSON.stringify(token.text)), ` is ${token.reason}.`);
+  if (expected) $("refusal").append(" There could be: ", element("code", expected), token.could_end ? ", or the end." : ".");
+}
+
+function showCursor(cursor) {
+  const number = (value) => value.toLocaleString("en");
+  const facts = [
+    ["Tokens that fit", `${number(cursor.allowed)} of ${number(cursor.vocabulary)}`],
+    ["Time of the mask", `${cursor.mask_us} µs`],
+    ["Text that must come", cursor.must ? JSON.stringify(cursor.must) : "none"],
+    ["Next bytes", cursor.next_bytes.join("  ") || "none"],
+    ["May the text end here?", cursor.can_end || cursor.is_terminated ? "yes" : "no"],
+    ["State", cursor.state],
+  ];
+  $("facts").replaceChildren(...facts.map(([name, value]) => {
+    const pair = element("div");
+    pair.append(element("dt", name), element("dd", value, "mono"));
+    return pair;
+  }));
+  const chips = cursor.tokens.filter((token) => token.bytes).map((token) => {
+    const chip = element("button", token.text.replaceAll(" ", "␣"));
+    chip.type = "button";
+    chip.title = `token ${token.id}`;
+    chip.addEventListener("click", () => writeToken(token));
+    return chip;
+  });
+  $("allowed-hint").hidden = !chips.length;
+  if (cursor.can_end) chips.unshift(element("span", "the end", "more"));
+  if (cursor.allowed > cursor.tokens.length) chips.push(element("span", `and ${number(cursor.allowed - cursor.tokens.length)} more`, "more"));
+  $("allowed").replaceChildren(...(chips.length ? chips : [element("span", "none", "more")]));
+}
+
+function writeToken(token) {
+  const bytes = Uint8Array.from(token.bytes.match(/../g), (pair) => parseInt(pair, 16));
+  const area = $("text");
+  area.setRangeText(new TextDecoder().decode(bytes), area.selectionStart, area.selectionEnd, "end");
+  tokens = null;
+  inspectSoon();
+}
+
+// The model.
+
+async function* events(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    held += value;
+    const blocks = held.split("\n\n");
+    held = blocks.pop();
+    for (const block of blocks) {
+      const data = block.replace(/^data: /, "");
+      if (data === "[DONE]") return;
+      yield JSON.parse(data);
+    }
+  }
+}
+
+function structure() {
+  const kind = $("kind").value;
+  const grammar = $("grammar").value;
+  const given = kind === "choice" ? grammar.split("\n").filter((line) => line) : grammar;
+  return { [kind]: given, disable_any_whitespace: $("compact").checked };
+}
+
+async function generate() {
+  generation?.abort();
+  const own = (generation = new AbortController());
+  const body = {
+    messages: [{ role: "user", content: $("prompt").value }],
+    temperature: Number($("temperature").value) || 0,
+    max_tokens: Math.max(1, Math.round(Number($("max-tokens").value)) || 1),
+    stream: true,
+    return_token_ids: true,
+  };
+  if ($("held").checked) body.structured_outputs = structure();
+  $("text").value = "";
+  tokens = [];
+  setBusy(true);
+  setPending(true);
+  try {
+    const response = await post("/v1/chat/completions", body, own.signal);
+    let looked = 0;
+    for await (const event of events(response)) {
+      if (event.error) throw Object.assign(new Error(event.error.message), event.error);
+      const choice = event.choices[0];
+      tokens?.push(...(choice?.token_ids ?? []));
+      $("text").value += choice?.delta.content ?? "";
+      $("text").selectionStart = $("text").selectionEnd = $("text").value.length;
+      $("text").scrollTop = $("text").scrollHeight;
+      if (performance.now() - looked > PAUSE_MS) {
+        looked = performance.now();
+        inspect();
+      }
+    }
+  } catch (error) {
+    if (error.name !== "AbortError") showError(error.param?.startsWith?.("structured_outputs") ? Object.assign(error, { param: "grammar" }) : error);
+    else tokens = null;
+    if (error.name !== "AbortError") {
+      if (generation === own) setPending(false);
+      return;
+    }
+  } finally {
+    if (generation === own) {
+      generation = null;
+      setBusy(false);
+    }
+  }
+  inspectSoon();
+}
+
+function setBusy(busy) {
+  $("generate").disabled = busy;
+  $("stop").disabled = !busy;
+  $("text").readOnly = busy;
+  $("text").setAttribute("aria-busy", String(busy));
+}
+
+// Events.
+
+function start() {
+  for (const [at, example] of EXAMPLES.entries()) {
+    const option = element("option", example.name);
+    option.value = String(at);
+    $("example").append(option);
+  }
+  applyState({ ...DEFAULTS, ...EXAMPLES[0] });
+  const linked = decodeState(location.hash.slice(1));
+  if (linked) applyState(linked);
+  $("example").addEventListener("change", () => {
+    const example = EXAMPLES[$("example").value];
+    if (!example) return;
+    generation?.abort();
+    applyState(example);
+    $("text").selectionStart = $("text").selectionEnd = $("text").value.length;
+    inspectSoon();
+  });
+  $("text").addEventListener("input", () => { tokens = null; inspectSoon(); });
+  $("grammar").addEventListener("input", () => { paint("grammar-editor", []); inspectSoon(); });
+  for (const id of ["kind", "compact", "key"]) $(id).addEventListener("change", inspectSoon);
+  for (const id of ["prompt", "temperature", "max-tokens", "held"]) $(id).addEventListener("change", inspectSoon);
+  document.addEventListener("selectionchange", () => { if (document.activeElement === $("text") && !generation) inspectSoon(); });
+  for (const editor of ["grammar-editor", "text-editor"]) {
+    const area = $(editor).querySelector("textarea");
+    const follow = () => { $(editor).querySelector(".backdrop").scrollTop = area.scrollTop; };
+    area.addEventListener("scroll", follow);
+    new ResizeObserver(follow).observe(area);
+  }
+  $("generate").addEventListener("click", generate);
+  $("stop").addEventListener("click", () => generation?.abort());
+  document.addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter") { event.preventDefault(); generate(); }
+    if (event.key === "Escape") generation?.abort();
+  });
+  $("link").addEventListener("click", async () => {
+    history.replaceState(null, "", `#${encodeState()}`);
+    try {
+      await navigator.clipboard.writeText(location.href);
+      $("link").textContent = "Copied";
+    } catch {
+      $("link").textContent = "It is in the address";
+    }
+    setTimeout(() => { $("link").textContent = "Copy link"; }, 1500);
+  });
+  window.addEventListener("hashchange", () => {
+    const state = decodeState(location.hash.slice(1));
+    if (state) { applyState(state); inspectSoon(); }
+  });
+  $("text").selectionStart = $("text").selectionEnd = $("text").value.length;
+  fetch("/health").then((response) => response.json()).then((health) => {
+    $("model").textContent = `${health.model} · ${health.version}`;
+  }).catch(() => {});
+  inspect();
+}
+
+start();

@@ -1,0 +1,157 @@
+"""From a request to the structure that its outputs are held to.
+
+| the request has | its outputs are |
+|---|---|
+| ``response_format`` | any object, a value of a schema, or what a structural tag says |
+| ``structured_outputs`` | what vLLM's parameters of that name say |
+| ``tools`` | text, calls of tools, or both, as ``tool_choice`` says |
+| ``tools`` and ``response_format`` | calls of tools, or else what the format says |
+
+Two that cannot both be done are refused. A schema is enforced whatever ``strict`` says. With ``strict: false`` objects
+are as JSON Schema has them, and may have properties that the schema does not name; otherwise they may not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from tokenstile._core import check_schema
+from tokenstile.exceptions import GrammarError, InvalidArgumentError, LimitExceededError
+from tokenstile.limits import Limits
+from tokenstile.server.errors import ApiError, grammar_error
+from tokenstile.structured_output import StructuredOutputsParams, TokenstileBackend, register_backend
+
+if TYPE_CHECKING:
+    from tokenstile.server.api.chat import ChatRequest
+    from tokenstile.server.api.common import GenerationFields, ResponseFormat
+    from tokenstile.server.tools import ToolFormat
+
+__all__ = ["Structure", "backend_name", "chat_structure", "structure_of"]
+
+_QUICK: Final = Limits(max_compile_time=1.0)
+_PARAMS: Final = frozenset(field.name for field in fields(StructuredOutputsParams))
+_IGNORED: Final = frozenset({"backend", "_backend", "_backend_was_auto"})
+
+
+def backend_name(max_whitespace: int, *, is_open: bool) -> str:
+    """Give the name of the backend that compiles schemas as the server has them; it is registered where it is new."""
+    name = f"tokenstile_server_{'open' if is_open else 'closed'}_{max_whitespace}"
+    register_backend(name, partial(TokenstileBackend, strict_mode=not is_open, max_whitespace=max_whitespace))
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """What outputs are held to, and which field of the request said so."""
+
+    params: StructuredOutputsParams | None = None
+    param: str | None = None
+    is_open: bool = False
+    """Whether objects may have properties that their schema does not name."""
+    request: ChatRequest | None = None
+    """The request, where its tools are part of the structure."""
+
+    def explain(self, error: BaseException) -> ApiError:
+        """Say what is wrong with it, and where."""
+        if self.request is not None and isinstance(error, GrammarError):
+            for at, tool in enumerate(self.request.tools or []):
+                own = _wrong_schema(tool.function.parameters)
+                if own is not None:
+                    return grammar_error(own, f"tools[{at}].function.parameters")
+        return grammar_error(error, self.param)
+
+
+def _wrong_schema(schema: dict[str, Any] | None) -> GrammarError | None:
+    """Say what is wrong with a schema; nothing where that takes long to find out."""
+    try:
+        check_schema(schema or {}, limits=_QUICK)
+    except LimitExceededError:
+        return None
+    except GrammarError as error:
+        return error
+    return None
+
+
+def structure_of(request: GenerationFields) -> Structure:
+    """Read ``response_format`` and ``structured_outputs``."""
+    format_ = request.response_format
+    if request.structured_outputs is not None:
+        if format_ is not None and format_.type != "text":
+            raise ApiError(
+                400,
+                "response_format and structured_outputs cannot both be given",
+                code="invalid_value",
+                param="structured_outputs",
+            )
+        return _extra(request.structured_outputs)
+    if format_ is None or format_.type == "text":
+        return Structure()
+    return _formatted(format_)
+
+
+def _extra(given: dict[str, Any]) -> Structure:
+    """Read vLLM's parameters."""
+    known = {name: value for name, value in given.items() if value is not None and name not in _IGNORED}
+    unknown = sorted(known.keys() - _PARAMS)
+    if unknown:
+        text = f"unknown fields: {', '.join(unknown)}; there are {', '.join(sorted(_PARAMS))}"
+        raise ApiError(400, text, code="unknown_parameter", param=f"structured_outputs.{unknown[0]}")
+    try:
+        params = StructuredOutputsParams(**known)
+    except InvalidArgumentError as error:
+        raise ApiError(400, str(error), code="invalid_value", param="structured_outputs") from error
+    return Structure(params, f"structured_outputs.{params.key.grammar_type.value}")
+
+
+def _formatted(format_: ResponseFormat) -> Structure:
+    if format_.type == "json_object":
+        return Structure(StructuredOutputsParams(json_object=True), "response_format")
+    if format_.json_schema is not None:
+        schema = format_.json_schema
+        params = StructuredOutputsParams(json=schema.json_schema)
+        return Structure(params, "response_format.json_schema.schema", is_open=schema.strict is False)
+    tag = format_.model_dump(exclude_none=True)
+    return Structure(StructuredOutputsParams(structural_tag=tag), "response_format")
+
+
+def chat_structure(request: ChatRequest, format_: ToolFormat) -> Structure:
+    """Read the structure of an answer, tools included."""
+    plain = structure_of(request)
+    if not request.tools or request.tool_choice == "none":
+        return plain
+    if request.structured_outputs is not None:
+        text = "structured_outputs goes with tools only where tool_choice is 'none'"
+        raise ApiError(400, text, code="invalid_value", param="structured_outputs")
+    choice = request.tool_choice or "auto"
+    either = plain.params is not None and choice == "auto"
+    tag = _tools_tag(request, "required" if either else choice, format_)
+    if either:
+        assert request.response_format is not None  # noqa: S101 - it made the params
+        tag["format"] = {
+            "type": "or",
+            "elements": [tag["format"], _content(request.response_format, format_.max_whitespace)],
+        }
+    return Structure(StructuredOutputsParams(structural_tag=tag), "tools", request=request)
+
+
+def _tools_tag(request: ChatRequest, choice: str | dict[str, Any], format_: ToolFormat) -> dict[str, Any]:
+    try:
+        return format_.structural_tag(request.tools or [], choice, parallel=request.parallel_tool_calls)
+    except ValueError as error:
+        text = f"Invalid tool_choice: {str(error).splitlines()[0]}"
+        raise ApiError(400, text, code="invalid_value", param="tool_choice") from error
+
+
+def _content(format_: ResponseFormat, max_whitespace: int | None) -> dict[str, Any]:
+    """Give a response format as a part of a structural tag."""
+    if format_.format is not None:
+        return format_.format
+    if format_.structures is not None:
+        text = "structures and triggers do not go with tools; use the newer form with format"
+        raise ApiError(400, text, code="invalid_value", param="response_format")
+    schema: Any = {"type": "object", "additionalProperties": True}
+    if format_.json_schema is not None:
+        schema = format_.json_schema.json_schema
+    return {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": max_whitespace}
