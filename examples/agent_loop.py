@@ -37,7 +37,7 @@ def get_temperature(city: str) -> int:
 
 
 def read_call(text: str) -> dict[str, Any]:
-    """Read the call that a model of the family hermes wrote."""
+    """Read the call that a model of the family qwen_3 wrote."""
     body = text.partition("<tool_call>")[2].partition("</tool_call>")[0]
     call: dict[str, Any] = json.loads(body)
     return call
@@ -48,7 +48,7 @@ def main(model: LoadedModel | None = None) -> tuple[dict[str, Any], str]:
     model = model or load_model()
     question = "How warm is it in Oslo?"
     tag = get_model_structural_tag(
-        "hermes", [*TOOLS], "required", reasoning=False, parallel_tool_calls=False
+        "qwen_3", [*TOOLS], "required", reasoning=False, parallel_tool_calls=False
     ).model_dump_json()
     with Engine(model.model) as engine:
         written = engine.submit(

@@ -128,7 +128,7 @@ def test_a_conversation_with_results(client):
 
 
 def reader(*names):
-    return ToolFormat("hermes").reader(
+    return ToolFormat("qwen_3").reader(
         [Tool.model_validate({"type": "function", "function": {"name": name}}) for name in names]
     )
 

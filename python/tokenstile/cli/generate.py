@@ -69,7 +69,7 @@ def generate(
     tool_family: Annotated[
         str,
         typer.Option(help="How the model writes calls: the name of a family.", rich_help_panel=_STRUCTURE),
-    ] = "hermes",
+    ] = "qwen_3",
     compact: Annotated[
         bool, typer.Option("--compact", help="JSON without white space.", rich_help_panel=_STRUCTURE)
     ] = False,

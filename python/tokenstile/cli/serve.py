@@ -31,7 +31,7 @@ def serve(
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of the model.")] = None,
     tool_format: Annotated[
         str, typer.Option(help="The family of models whose tool calls are written.")
-    ] = "hermes",
+    ] = "qwen_3",
     thinking: Annotated[
         tuple[str, str] | None, typer.Option(help="What begins and ends a thought, as <think> </think>.")
     ] = None,

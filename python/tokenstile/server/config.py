@@ -25,7 +25,7 @@ class ServerConfig:
     """What clients call the model."""
     api_key: str | None = None
     """What clients must send as ``Authorization: Bearer``; without it everybody is served."""
-    tool_format: str = "hermes"
+    tool_format: str = "qwen_3"
     """The family of models whose way of calling tools is used; see `tokenstile.tool_calling.model_names`."""
     reasoning: ReasoningMarkers | None = None
     """How the model marks its thoughts."""

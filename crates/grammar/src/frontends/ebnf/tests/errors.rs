@@ -199,7 +199,7 @@ const TABLE: &[(&str, &str)] = &[
         "root ::= TagDispatch((\"a\", root), excludes=(), excludes=())",
         "1:48 the argument `excludes` is given twice",
     ),
-    ("root ::= Token()", "1:10 `Token` needs at least one token id"),
+    ("root ::= Token()", "1:10 `Token` needs at least one token"),
     ("root ::= Token(-1)", "1:16 a token id is a number from 0 to 4294967295"),
     (
         "root ::= Token(1,)",
@@ -207,7 +207,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     ("root ::= Token(99999999999)", "1:16 a token id is a number from 0 to 4294967295"),
     ("root ::= Token((1, 2))", "1:16 a token id is a number from 0 to 4294967295"),
-    ("root ::= ExcludeToken()", "1:10 `ExcludeToken` needs at least one token id"),
+    ("root ::= ExcludeToken()", "1:10 `ExcludeToken` needs at least one token"),
     ("root ::= TokenTagDispatch((1, root), excludes=(1,))", "1:28 the token 1 is both a tag and excluded"),
     ("root ::= TokenTagDispatch((\"a\", root))", "1:28 a token id is a number from 0 to 4294967295"),
     ("root ::= FreeText(\"\")", "1:10 every text holds the empty string"),
