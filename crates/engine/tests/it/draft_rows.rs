@@ -72,8 +72,8 @@ fn drafts_are_followed_as_forks_are() {
 
 fn check(matcher: &mut Matcher, dice: &mut Dice) {
     let count = dice.below(8);
-    let tokens: Vec<i64> = (0..count).map(|_| dice.below(9) as i64 - 1).collect();
-    let parents: Vec<i64> = (0..count).map(|draft| dice.below(draft + 1) as i64 - 1).collect();
+    let tokens: Vec<i64> = (0..count).map(|_| dice.below(9).cast_signed() as i64 - 1).collect();
+    let parents: Vec<i64> = (0..count).map(|draft| dice.below(draft + 1).cast_signed() as i64 - 1).collect();
     let parents = (dice.below(2) == 0).then_some(parents.as_slice());
     let drafts = Drafts { tokens: &tokens, parents };
     let before = matcher.history_len();
