@@ -422,3 +422,9 @@ def test_elements_that_hold_themselves():
     children.append(element)
     with pytest.raises(xgr.InvalidArgumentError, match="more than"):
         grammars.xml(element)
+
+
+def test_keywords_are_no_names():
+    for wrong in (lambda: grammars.python_call(["lambda"]), lambda: grammars.arithmetic(variables=["class"])):
+        with pytest.raises(xgr.InvalidArgumentError, match="cannot be the name"):
+            wrong()

@@ -440,7 +440,9 @@ def test_nothing_is_left_of_a_manager(make_manager, begin):
         begin(manager, "r")
         own = set(threading.enumerate()) - others
         assert any(thread.name.startswith("tokenstile-compile") for thread in own)
-    assert not any(thread.name.startswith("tokenstile-compile") for thread in own & set(threading.enumerate()))
+    assert not any(
+        thread.name.startswith("tokenstile-compile") for thread in own & set(threading.enumerate())
+    )
 
 
 def test_tracing(make_manager, begin, caplog):

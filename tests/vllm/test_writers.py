@@ -15,7 +15,14 @@ from tokenstile.structured_output import StructuredOutputsParams
 @pytest.fixture(scope="module")
 def writer(model):
     return load_writer(
-        vllm_model(model, dtype="bfloat16", max_model_len=512, max_num_seqs=4, enforce_eager=True)
+        vllm_model(
+            model,
+            dtype="bfloat16",
+            max_model_len=512,
+            max_num_seqs=4,
+            enforce_eager=True,
+            structured_outputs_config={"disable_any_whitespace": True},
+        )
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -42,9 +43,9 @@ def names_of(names: object, what: str) -> list[str]:
 
 
 def check_names(names: Sequence[str], what: str) -> None:
-    """Raise unless all are identifiers of Python, and none comes twice."""
+    """Raise unless all are identifiers of Python and no keywords, and none comes twice."""
     for name in names:
-        if not name.isidentifier() or not name.isascii():
+        if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
             raise InvalidArgumentError(f"{name!r} cannot be the name of a {what}")
     check_unique(names, what)
 

@@ -191,7 +191,11 @@ def transformers_model(
 
 
 def vllm_model(name: str, **options: object) -> ModelLoader:
-    """Describe a model of vLLM: a name or a folder, with options of ``vllm.LLM``."""
+    """Describe a model of vLLM: a name or a folder, with options of ``vllm.LLM``.
+
+    vLLM chooses for all requests whether JSON has white space:
+    ``structured_outputs_config={"disable_any_whitespace": True}`` is among those options.
+    """
     place = str(Path(name).absolute()) if Path(name).is_dir() else name
 
     def load() -> Writer:
@@ -199,4 +203,4 @@ def vllm_model(name: str, **options: object) -> ModelLoader:
 
         return VllmWriter(LLM(place, **options))
 
-    return ModelLoader(f"vllm {name}", load)
+    return ModelLoader(f"vllm {name} {sorted(options.items())}", load)

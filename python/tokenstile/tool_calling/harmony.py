@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
@@ -105,6 +106,12 @@ def get_harmony_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     )
     for begin in _FUNCTION:
         check_names("harmony", tools or [], begin)
+    for at, tool in enumerate(tools or []):
+        if any(map(str.isspace, tool.function.name)):
+            raise InvalidArgumentError(
+                f"tools[{at}].function.name: the family 'harmony' cannot write the name {tool.function.name!r}, "
+                "since white space ends a recipient"
+            )
     calls = _calls(tools or [], builtin_tools or [], options)
     if tool_choice != "auto" and not calls:
         raise ValueError("a call is required, and the family 'harmony' was given no tools")

@@ -25,6 +25,7 @@ from tokenstile.tool_calling.template import (
     Thinking,
     builder,
     check_choice,
+    check_names,
     in_attribute,
     sequence,
 )
@@ -114,6 +115,7 @@ def get_kimi_k3_structural_tag(  # noqa: PLR0917 - XGrammar's signature
         parallel_tool_calls=parallel_tool_calls,
     )
     check_choice("kimi_k3", tools or [], builtin_tools or [], tool_choice)
+    check_names("kimi_k3", tools or [], 'tool="$name"', in_attribute)
     thought: Format | None = None
     if reasoning == "enabled":
         thought = _block("think", options, prompted=True)

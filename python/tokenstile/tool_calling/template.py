@@ -245,6 +245,10 @@ def check_choice(
         raise ValueError(f"a call is required, and the family {name!r} was given {kind}")
 
 
+# How families write the tokens that structure their texts.
+_MARK = re.compile(r"<[|\uff5c]|[|\uff5c]>|\[[A-Z_]{3,}\]")
+
+
 def check_names(
     family: str,
     tools: list[FunctionToolParam],
@@ -254,7 +258,8 @@ def check_names(
 ) -> None:
     """Raise if the name of a tool holds what ends a name, so that nobody could tell where it does.
 
-    What ends it stands behind ``$name`` in ``begin``, or is one of ``ends`` where nothing does. JSON has escapes.
+    What ends it stands behind ``$name`` in ``begin``, or is one of ``ends`` where nothing does. JSON has escapes. A
+    mark in a name, such as ``<|call|>``, would be read as the token of that name.
     """
     after = begin.partition("$name")[2].partition("$")[0]
     after = after.rstrip() or after
@@ -263,6 +268,12 @@ def check_names(
     stops = ('"',) if after.startswith('"') else (after,) if after else ends
     for at, tool in enumerate(tools):
         written = escape(tool.function.name)
+        mark = _MARK.search(written)
+        if mark is not None:
+            raise InvalidArgumentError(
+                f"tools[{at}].function.name: the family {family!r} cannot write the name "
+                f"{tool.function.name!r}, since {mark.group()!r} in it would be taken for a mark"
+            )
         for stop in stops:
             if (written + stop).find(stop) != len(written):
                 raise InvalidArgumentError(
