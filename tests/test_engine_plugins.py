@@ -14,8 +14,8 @@ import pytest
 
 import tokenstile
 from tokenstile.integrations import _limits
-from tokenstile.integrations._structural_tags import read_structural_tag
 from tokenstile.integrations.vllm import switch
+from tokenstile.structured_output.structural_tags import read_structural_tag
 
 ROOT = Path(__file__).resolve().parent.parent
 
