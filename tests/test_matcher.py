@@ -304,3 +304,24 @@ def test_tokens_that_hold_another_in_their_middle(pattern, text):
     fits = {token for token in range(len(texts)) if matcher.validate_tokens([token])}
     assert texts.index(text) in fits
     assert allowed(matcher, len(texts)) == fits
+
+
+@pytest.mark.parametrize(
+    ("grammar", "read"),
+    [
+        ('root ::= "a" [^\\n]+', "a"),
+        ("root ::= [^x]{2,40}", "a"),
+        ('root ::= "a" ("</s>" | "b")+', "a"),
+    ],
+)
+def test_a_stop_token_is_no_free_text(match, tiny, grammar, read):
+    """Servers strip the stop token, so that the text without it would not be one of the grammar."""
+    for options in ({}, {"max_tokens": 50}):
+        matcher = match(grammar, tokenizer_info=tiny, **options)
+        assert matcher.accept_string(read)
+        stop = tiny.stop_token_ids[0]
+        mask = xgr.allocate_token_bitmask(1, tiny.vocab_size)
+        matcher.fill_next_token_bitmask(mask)
+        assert not xgr.testing.bitmask_to_bool_mask(mask, tiny.vocab_size)[0][stop]
+        assert not matcher.accept_token(stop)
+        assert not matcher.is_terminated()

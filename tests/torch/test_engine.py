@@ -235,14 +235,14 @@ def test_one_bad_request_harms_no_other(weights):
 def test_tokens_that_do_not_fit_are_not_passed_on(weights):
     """If the masks are lost on the way, the request fails, and its client sees nothing that its grammar has not."""
     served = engine(weights)
-    fill = served.manager.grammar_bitmask
+    fill = served.manager._fill
 
     def lose(*arguments, **options):
         rows = fill(*arguments, **options)
         rows.bitmask[...] = -1
         return rows
 
-    served.manager.grammar_bitmask = lose
+    served.manager._fill = lose
     request = served.submit(prompt("x"), LONG, structure=StructuredOutputsParams(regex="\u00e9{50}"))
     served.run_until_idle()
     with pytest.raises(xgr.MatcherError, match="does not fit"):

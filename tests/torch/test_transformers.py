@@ -106,5 +106,5 @@ def test_real_tokenizers(name, tmp_path):
     bitmask = xgr.allocate_token_bitmask(1, by_object.vocab_size)
     matcher.fill_next_token_bitmask(bitmask)
     allowed = bitmask_to_bool_mask(bitmask, by_object.vocab_size)[0]
-    starts = {by_object.decoded_vocab[token][:1] for token in allowed.nonzero()[0]}
+    starts = {by_object.decoded_vocab[token][:1] for token in allowed.nonzero().flatten().tolist()}
     assert starts == {b"{", b"["}

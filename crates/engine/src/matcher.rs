@@ -4,8 +4,8 @@
 //! it, and two matchers in the same place have the same number.
 //!
 //! Stop tokens: one that comes when the text is complete ends the matcher. Before that, a stop token is allowed in
-//! three cases: the grammar names it as a token, its bytes complete the text, or nothing else fits. Elsewhere it is not
-//! text: an engine that samples it stops, and the text would be cut off.
+//! three cases: the grammar names it as a token, its bytes are the last that can come, or nothing else fits. Elsewhere it is
+//! not text: an engine that samples it stops, and the text would be cut off.
 
 mod captures;
 
@@ -230,8 +230,10 @@ impl Matcher {
         if by_bytes == SetId::DEAD {
             return None;
         }
-        let completes = generation.sets().ends(by_bytes);
-        (completes || self.only_stop_tokens_fit(config))
+        let (sets, completes) = (generation.sets(), generation.sets().ends(by_bytes));
+        // Where text may go on behind it, it was free text that happened to take the bytes of the token.
+        let is_last = completes && sets.items(by_bytes).is_empty();
+        (is_last || self.only_stop_tokens_fit(config))
             .then_some(Step { config: by_bytes, stopped: completes })
     }
 
