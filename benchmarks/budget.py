@@ -3,8 +3,8 @@
     python benchmarks/budget.py [--schemas N]
 
 The instances of MaskBench, from the folder beside the checkout, are fed token by token with Llama 3.1's tokenizer.
-Tables are filled by a run before. Times are of the processor, so that a busy machine disturbs them less. Near the end of
-a budget the texts are random, and every one of them is checked to be complete.
+Tables are filled by a run before. Times are of the processor, so that a busy machine disturbs them less. Near the end
+of a budget the texts are random, and every one of them is checked to be complete.
 """
 
 from __future__ import annotations
