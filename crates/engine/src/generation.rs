@@ -14,7 +14,7 @@ use tokenstile_grammar::machine::Machine;
 use crate::completion::Completion;
 use crate::config::{Lists, SetId, Sets};
 use crate::limits::PROCESS;
-use crate::mask::{KeyMasks, LostByKey, LostByNodes, SubtreeMasks, SubtreeTables};
+use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
 
@@ -24,6 +24,7 @@ pub(crate) struct Generation {
     tokens: Arc<TokenTable>,
     terminals: Arena,
     sets: Sets,
+    rows: Rows,
     lists: Lists,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
@@ -55,6 +56,7 @@ impl Generation {
         Generation {
             terminals: Arena::new(tokens.max_token_bytes()),
             sets: Sets::new(),
+            rows: Rows::default(),
             lists: Lists::new(machine.lists.len()),
             remembers_keys: machine.lists.iter().any(|list| list.unique),
             doubtful: OnceLock::new(),
@@ -89,6 +91,10 @@ impl Generation {
 
     pub(crate) fn sets(&self) -> &Sets {
         &self.sets
+    }
+
+    pub(crate) fn rows(&self) -> &Rows {
+        &self.rows
     }
 
     pub(crate) fn lists(&self) -> &Lists {
@@ -190,7 +196,7 @@ impl Generation {
             + self.lost_by_nodes.memory_bytes()
             + self.lists.memory_bytes()
             + self.entry_states.len() * 4;
-        self.sets.memory_bytes() + self.terminals.memory_bytes() + tables
+        self.sets.memory_bytes() + self.rows.memory_bytes() + self.terminals.memory_bytes() + tables
     }
 
     /// Whether it has grown beyond `limit`, or the process as a whole beyond its own.

@@ -18,6 +18,12 @@ pub(crate) struct Interner<T> {
     hasher: FxBuildHasher,
 }
 
+impl<T> Default for Interner<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<T> Interner<T> {
     pub(crate) fn new() -> Self {
         Interner {

@@ -312,10 +312,7 @@ impl Matcher {
         }
         let generation = &self.generation;
         let mask = generation.mask(step.config);
-        let more_bytes = mask.fill(row);
-        if more_bytes > 0 {
-            generation.sets().note_mask_bytes(more_bytes);
-        }
+        mask.fill(row, generation.rows());
         for &token in &self.stop_tokens {
             let was = has_bit(row, token);
             let may_end = generation.sets().ends(step.config) && !self.terminate_without_stop_token;

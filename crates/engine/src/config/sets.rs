@@ -237,11 +237,6 @@ impl Sets {
         mask
     }
 
-    /// Notes that a mask takes so many bytes more than when it was kept.
-    pub(crate) fn note_mask_bytes(&self, bytes: usize) {
-        self.link_bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
     /// Lets `id` have a mask that is kept for another set.
     pub(crate) fn remember_mask<'s>(&'s self, id: SetId, mask: &'s KeptMask) {
         self.links(id).mask.store(std::ptr::from_ref(mask).cast_mut(), Ordering::Release);

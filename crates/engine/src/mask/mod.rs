@@ -6,7 +6,7 @@
 //! nearly always on its top alone, so the result is kept for the top ([`compute`]), and the few tokens that reach
 //! further down are followed for each configuration.
 //!
-//! - [`tokens`]: a set of tokens as it is kept.
+//! - [`tokens`]: a set of tokens as it is kept; [`rows`]: rows of bits, each kept once.
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal; [`text`]: along a text that must come, or may not.
 //! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
@@ -17,6 +17,7 @@ mod compute;
 mod doubtful;
 mod fan;
 mod plain;
+mod rows;
 mod shared;
 mod table;
 mod text;
@@ -27,6 +28,6 @@ mod walker;
 pub(crate) use compute::KeptMask;
 pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
+pub(crate) use rows::{Row, Rows, clear_bit, has_bit, set_bit};
 pub(crate) use shared::{KeyMasks, LostByKey, LostByNodes, SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;
-pub(crate) use tokens::{Row, clear_bit, has_bit, set_bit};

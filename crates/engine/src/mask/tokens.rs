@@ -2,59 +2,16 @@
 //!
 //! A *part* is what one table or one walk found: a row of bits that many parts have in common, less a few tokens, and a few
 //! more. A mask is a list of parts, shared with whatever else is made of them, and some tokens of its own. So a mask that is
-//! new costs next to nothing. Most are asked for once or twice; those that are asked for again get a row of bits of their
-//! own, which is quicker to copy than it is to put together.
+//! new costs next to nothing. Many are asked for once; those that are asked for often, or that are much work to put
+//! together, get a row of bits, which is quicker to copy. Masks of different configurations are often the same, so equal
+//! ones share a row ([`Rows`]).
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 
-/// A row of bits, and how many of them are set.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    words: Box<[u32]>,
-    count: u32,
-}
-
-impl Row {
-    pub(crate) fn new(words: Vec<u32>) -> Self {
-        let count = words.iter().map(|word| word.count_ones()).sum();
-        Row { words: words.into(), count }
-    }
-
-    /// The words of the row.
-    pub(crate) fn words(&self) -> &[u32] {
-        &self.words
-    }
-
-    pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.words)
-    }
-
-    #[inline]
-    fn has(&self, token: u32) -> bool {
-        has_bit(&self.words, token)
-    }
-}
-
-/// Whether the bit of `token` is set.
-#[inline]
-pub(crate) fn has_bit(row: &[u32], token: u32) -> bool {
-    row[token as usize / 32] >> (token % 32) & 1 == 1
-}
-
-/// Sets the bit of `token`.
-#[inline]
-pub(crate) fn set_bit(row: &mut [u32], token: u32) {
-    row[token as usize / 32] |= 1 << (token % 32);
-}
-
-/// Clears the bit of `token`.
-#[inline]
-pub(crate) fn clear_bit(row: &mut [u32], token: u32) {
-    row[token as usize / 32] &= !(1 << (token % 32));
-}
+use super::rows::{Row, Rows, clear_bit, has_bit, set_bit};
 
 /// Tokens that are a part of masks.
 #[derive(Clone, Debug, Default)]
@@ -99,7 +56,7 @@ impl Part {
         let Some(base) = &self.base else { return Part { extra, ..Part::default() } };
         let before = self.lost.iter().filter(|token| !is_lost(token));
         let lost = before.chain(tokens.iter().filter(|&&token| base.has(token))).copied().collect();
-        let words = base.words.len();
+        let words = base.words().len();
         let part = Part { base: Some(Arc::clone(base)), lost, extra };
         if part.lost.len() > many(words) { part.in_one_row(words) } else { part }
     }
@@ -112,7 +69,7 @@ impl Part {
 
     /// All of its tokens, some perhaps more than once.
     fn tokens(&self) -> impl Iterator<Item = u32> {
-        let words = self.base.iter().flat_map(|base| base.words.iter().copied().zip(0..));
+        let words = self.base.iter().flat_map(|base| base.words().iter().copied().zip(0..));
         let in_base = words.flat_map(|(word, at)| {
             (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 32 + bit)
         });
@@ -121,7 +78,7 @@ impl Part {
 
     /// No fewer tokens than are in it.
     fn at_most(&self) -> usize {
-        self.base.as_ref().map_or(0, |base| base.count as usize) + self.extra.len()
+        self.base.as_ref().map_or(0, |base| base.count()) + self.extra.len()
     }
 
     fn is_empty(&self) -> bool {
@@ -133,13 +90,13 @@ impl Part {
     fn add_to(&self, row: &mut [u32], is_first: bool) {
         match &self.base {
             Some(base) if is_first => {
-                row.copy_from_slice(&base.words);
+                row.copy_from_slice(base.words());
                 self.lost.iter().for_each(|&token| clear_bit(row, token));
             }
             Some(base) => {
                 let is_lost = |&token: &u32| !has_bit(row, token);
                 let lost: SmallVec<[u32; 32]> = self.lost.iter().copied().filter(is_lost).collect();
-                row.iter_mut().zip(&base.words).for_each(|(word, other)| *word |= other);
+                row.iter_mut().zip(base.words()).for_each(|(word, other)| *word |= other);
                 lost.iter().for_each(|&token| clear_bit(row, token));
             }
             None if is_first => row.fill(0),
@@ -181,15 +138,17 @@ pub(crate) fn gather(words: usize, parts: &[&Arc<Part>], extra: Vec<u32>) -> Par
 #[derive(Debug)]
 pub(crate) struct Mask {
     parts: Parts,
-    /// How often it was filled, up to where it gets a row of its own.
+    /// How often it was put together from its parts.
     fills: AtomicU8,
-    row: OnceLock<Box<[u32]>>,
+    row: OnceLock<Arc<Row>>,
 }
 
-/// A mask that is filled more often than this gets a row of its own,
-const FILLS_WITHOUT_ROW: u8 = 3;
-/// if it has more tokens than this beyond one base: to set fewer costs no more than to copy a row of its own.
+/// A mask gets a row once putting it together was as much work as copying more rows than this,
+const WORTH_A_ROW: usize = 4;
+/// unless it has a single base and at most so many tokens beyond it: to set these costs no more than to copy a row.
 const FEW_EXTRA: usize = 96;
+/// To copy a row of so many words takes as long as to set a bit.
+const WORDS_A_BIT: usize = 8;
 
 impl Mask {
     /// The mask of these parts.
@@ -207,47 +166,45 @@ impl Mask {
         Mask::new(self.parts.iter().map(|part| Arc::new(part.without(tokens))).collect())
     }
 
-    /// Writes the mask over `row`. Gives the bytes that it takes more than before.
+    /// Writes the mask over `row`.
     #[inline]
-    pub(crate) fn fill(&self, row: &mut [u32]) -> usize {
-        if let Some(own) = self.row.get() {
-            row.copy_from_slice(own);
-            return 0;
+    pub(crate) fn fill(&self, row: &mut [u32], rows: &Rows) {
+        if let Some(known) = self.row.get() {
+            row.copy_from_slice(known.words());
+            return;
         }
-        let Some((first, others)) = self.parts.split_first() else {
-            row.fill(0);
-            return 0;
-        };
+        let Some((first, others)) = self.parts.split_first() else { return row.fill(0) };
         first.add_to(row, true);
         others.iter().for_each(|part| part.add_to(row, false));
-        self.count_fill(row)
+        if self.is_worth_a_row(row.len()) {
+            self.row.get_or_init(|| rows.intern(row));
+        }
     }
 
-    /// Counts that it was filled into `row`, and keeps that if it was often enough.
-    fn count_fill(&self, row: &[u32]) -> usize {
-        let fills = self.fills.load(Ordering::Relaxed);
-        if fills < FILLS_WITHOUT_ROW {
-            self.fills.store(fills + 1, Ordering::Relaxed);
-            return 0;
-        }
-        let extra = |part: &Arc<Part>| part.extra.len() + part.lost.len();
+    /// Whether it should get a row, now that it was put together from its parts once more.
+    fn is_worth_a_row(&self, words: usize) -> bool {
         let bases = self.parts.iter().filter(|part| part.base.is_some()).count();
-        if bases < 2 && self.parts.iter().map(extra).sum::<usize>() <= FEW_EXTRA {
-            return 0;
+        let extra: usize = self.parts.iter().map(|part| part.extra.len() + part.lost.len()).sum();
+        if bases < 2 && extra <= FEW_EXTRA {
+            return false;
         }
-        let is_kept = self.row.set(row.into()).is_ok();
-        if is_kept { size_of_val(row) } else { 0 }
+        let fills = self.fills.load(Ordering::Relaxed).saturating_add(1);
+        self.fills.store(fills, Ordering::Relaxed);
+        (bases * words + extra * WORDS_A_BIT) * usize::from(fills) > WORTH_A_ROW * words
     }
 
     /// No fewer tokens than are in the mask.
     pub(crate) fn at_most(&self) -> usize {
-        self.parts.iter().map(|part| part.at_most()).sum()
+        match self.row.get() {
+            Some(row) => row.count(),
+            None => self.parts.iter().map(|part| part.at_most()).sum(),
+        }
     }
 
     /// Whether `token` is in the mask.
     pub(crate) fn contains(&self, token: u32) -> bool {
         match self.row.get() {
-            Some(row) => has_bit(row, token),
+            Some(row) => row.has(token),
             None => self.parts.iter().any(|part| part.contains(token)),
         }
     }
@@ -255,7 +212,7 @@ impl Mask {
     /// Whether all of its tokens are among `tokens`, which are few.
     pub(crate) fn is_within(&self, tokens: &[u32]) -> bool {
         self.parts.iter().all(|part| {
-            part.base.as_ref().is_none_or(|base| base.count as usize <= tokens.len() + part.lost.len())
+            part.base.as_ref().is_none_or(|base| base.count() <= tokens.len() + part.lost.len())
                 && part.tokens().all(|token| tokens.contains(&token))
         })
     }
@@ -282,7 +239,7 @@ mod tests {
 
     fn filled(mask: &Mask) -> Vec<u32> {
         let mut words = vec![u32::MAX; WORDS];
-        mask.fill(&mut words);
+        mask.fill(&mut words, &Rows::default());
         (0..32 * WORDS as u32).filter(|&token| has_bit(&words, token)).collect()
     }
 
@@ -304,20 +261,41 @@ mod tests {
 
     #[test]
     fn a_mask_that_is_filled_often_gets_a_row_and_stays_the_same() {
-        let extra: Vec<u32> = (0..1_400).step_by(7).collect();
+        let extra: Vec<u32> = (0..1_400).step_by(14).collect();
         let mask = Mask::new(gather(WORDS, &[], extra.clone()));
-        let mut row = vec![0; WORDS];
-        let more: Vec<usize> = (0..6).map(|_| mask.fill(&mut row)).collect();
-        assert_eq!(more, [0, 0, 0, WORDS * 4, 0, 0]);
+        let (mut row, rows) = (vec![0; WORDS], Rows::default());
+        let kept: Vec<bool> = (0..4)
+            .map(|_| {
+                mask.fill(&mut row, &rows);
+                rows.memory_bytes() > 0
+            })
+            .collect();
+        assert_eq!(kept, [false, false, true, true]);
         assert_eq!(filled(&mask), extra);
+        assert_eq!(mask.at_most(), extra.len());
         assert!(extra.iter().all(|&token| mask.contains(token)) && !mask.contains(1));
+    }
+
+    #[test]
+    fn equal_masks_share_a_row_whatever_they_are_made_of() {
+        let tokens: Vec<u32> = (0..2_000).step_by(3).collect();
+        let base = Part::new(WORDS, Some(&row(tokens.iter().copied())), vec![]);
+        let masks = [
+            Mask::new(gather(WORDS, &[], tokens.clone())),
+            Mask::new(gather(WORDS, &[&Arc::new(base)], tokens[..200].to_vec())),
+        ];
+        let (mut row, rows) = (vec![0; WORDS], Rows::default());
+        masks.iter().cycle().take(6).for_each(|mask| mask.fill(&mut row, &rows));
+        let kept = masks.each_ref().map(|mask| mask.row.get());
+        assert!(Arc::ptr_eq(kept[0].unwrap(), kept[1].unwrap()));
     }
 
     #[test]
     fn few_tokens_never_get_a_row() {
         let mask = Mask::new(gather(WORDS, &[], vec![5, 6]));
-        let mut row = vec![0; WORDS];
-        assert_eq!((0..9).map(|_| mask.fill(&mut row)).sum::<usize>(), 0);
+        let (mut row, rows) = (vec![0; WORDS], Rows::default());
+        (0..9).for_each(|_| mask.fill(&mut row, &rows));
+        assert_eq!(rows.memory_bytes(), 0);
         assert!(mask.is_within(&[6, 7, 5]) && !mask.is_within(&[6, 7]));
     }
 }

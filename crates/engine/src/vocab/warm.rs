@@ -2,11 +2,12 @@
 //!
 //! The first table of a state of a JSON string walks the vocabulary, which takes milliseconds. Tables are shared by all
 //! grammars of a vocabulary, so that a small schema, read along a small text once, makes them for all: the first request
-//! does not wait for what any request would.
+//! does not wait for what any request would. The same goes for the automata of formats, which the process makes once.
 
 use std::sync::Arc;
 
 use tokenstile_grammar::frontends::json_schema::{self, Options};
+use tokenstile_grammar::machine::Machine;
 use tokenstile_grammar::{Budget, CancelFlag, Limits, passes};
 
 use super::TokenTable;
@@ -23,21 +24,30 @@ const SCHEMA: &str = r#"{"type": "object", "properties": {
 
 const TEXT: &[u8] = br#"{"text": "a\n\u00e9", "number": -1.5e+3, "integer": 12, "truth": true, "list": ["a", "b"], "inner": {"a": "b"}, "other": {"x": [null, "y", 1]}}"#;
 
+/// The formats whose automata take a millisecond or more to make.
+const FORMATS: [&str; 6] = ["date-time", "email", "ipv6", "uri", "uri-reference", "regex"];
+
 /// Makes the tables for `tokens`.
 pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
     if tokens.len() >= WORTH_WARMING {
         walk(tokens);
+        for format in FORMATS {
+            machine(&format!(r#"{{"type": "string", "format": "{format}"}}"#));
+        }
     }
+}
+
+/// A schema, compiled. A test sees to it that it does; without it things would be made when they are needed.
+fn machine(schema: &str) -> Option<Machine> {
+    let options = Options { strict_mode: false, any_order: true, ..Options::default() };
+    let budget = Budget::new(Limits::default(), CancelFlag::default());
+    let converted = json_schema::parse(schema, &options, &budget).ok()?;
+    passes::compile(&converted.grammar, &budget).ok()
 }
 
 /// Asks for the mask before each byte of the text, and after the last. Whether the text was read to its end.
 fn walk(tokens: &Arc<TokenTable>) -> bool {
-    let options = Options { strict_mode: false, any_order: true, ..Options::default() };
-    let budget = Budget::new(Limits::default(), CancelFlag::default());
-    let machine = json_schema::parse(SCHEMA, &options, &budget)
-        .and_then(|converted| passes::compile(&converted.grammar, &budget));
-    // A test sees to it that the schema compiles; without it the tables would be made when they are needed.
-    let Ok(machine) = machine else { return false };
+    let Some(machine) = machine(SCHEMA) else { return false };
     let generation = Generation::new(Arc::new(machine), Arc::clone(tokens));
     let mut config = generation.start();
     for &byte in TEXT {
@@ -57,6 +67,7 @@ mod tests {
     fn the_schema_has_the_text() {
         let vocab = Vocab::new(["a", "\"", "{"], VocabOptions::default()).unwrap();
         assert!(walk(vocab.table()));
+        assert!(FORMATS.iter().all(|format| machine(&format!(r#"{{"format": "{format}"}}"#)).is_some()));
     }
 
     #[test]

@@ -41,7 +41,8 @@ fn listed(expander: &mut Expander<'_>, schema: &Schema<'_>) -> Result<KeyList> {
     }
     if let Some(patterns) = schema.json.get("patternProperties") {
         for pattern in read::object(patterns)?.keys() {
-            list.patterns.push(expander.pattern(pattern)?);
+            let pattern = expander.pattern(pattern)?;
+            list.add_pattern(pattern, &expander.algebra.languages);
         }
     }
     Ok(list)

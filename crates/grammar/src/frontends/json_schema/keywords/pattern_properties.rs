@@ -14,7 +14,7 @@ pub(super) fn apply(
     set: &mut ValueSet,
 ) -> Result<()> {
     for pattern in read::object(value)?.keys() {
-        let keys = Keys::matching(expander.pattern(pattern)?);
+        let keys = Keys::matching(expander.pattern(pattern)?, &expander.algebra.languages);
         let value = expander.child_at(schema, "patternProperties", pattern)?;
         for shape in &mut set.objects {
             shape.families.push((keys.clone(), value));

@@ -12,7 +12,7 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::texts::{Languages, TextSet};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::{Automaton, Builder, ExprId};
+use crate::ir::{Automaton, Builder, Expr, ExprId};
 use crate::limits::Budget;
 use crate::regular::Dfa;
 
@@ -29,6 +29,20 @@ pub struct KeyList {
     pub names: NameSet,
     /// The patterns, as languages of whole keys.
     pub patterns: Vec<ExprId>,
+}
+
+impl KeyList {
+    /// Adds a pattern. One that a single key matches is that key's name, which is much less work.
+    pub fn add_pattern(&mut self, pattern: ExprId, languages: &Languages<'_>) {
+        let name = match languages.builder.expr(pattern) {
+            Expr::Bytes(bytes) => str::from_utf8(bytes).ok(),
+            _ => None,
+        };
+        match name {
+            Some(name) => _ = self.names.insert(Rc::from(name)),
+            None => self.patterns.push(pattern),
+        }
+    }
 }
 
 /// A set of keys.
@@ -65,8 +79,10 @@ impl Keys {
     }
 
     /// The keys that match a pattern.
-    pub fn matching(pattern: ExprId) -> Self {
-        Keys::Listed(Rc::new(KeyList { names: NameSet::default(), patterns: vec![pattern] }))
+    pub fn matching(pattern: ExprId, languages: &Languages<'_>) -> Self {
+        let mut list = KeyList::default();
+        list.add_pattern(pattern, languages);
+        Keys::Listed(Rc::new(list))
     }
 
     /// The keys that are not in `texts`.
