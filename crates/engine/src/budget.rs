@@ -36,6 +36,11 @@ pub enum BudgetError {
         "no budget can be kept: no output of the grammar is known that the tokens of the vocabulary can spell"
     )]
     Unspellable,
+    /// A rule has to end after some tokens, which may make the shortest text impossible.
+    #[error(
+        "no budget can be kept: a rule of the grammar counts its tokens, and may have to end where the text gets longer"
+    )]
+    RulesCount,
 }
 
 /// What is left to a matcher.

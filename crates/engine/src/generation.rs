@@ -12,7 +12,7 @@ use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::Machine;
 
 use crate::completion::Completion;
-use crate::config::{Lists, SetId, Sets};
+use crate::config::{Deadlines, Lists, SetId, Sets};
 use crate::limits::PROCESS;
 use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};
@@ -26,6 +26,7 @@ pub(crate) struct Generation {
     sets: Sets,
     rows: Rows,
     lists: Lists,
+    deadlines: Deadlines,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
     key_masks: KeyMasks,
@@ -58,6 +59,7 @@ impl Generation {
             sets: Sets::new(),
             rows: Rows::default(),
             lists: Lists::new(machine.lists.len()),
+            deadlines: Deadlines::default(),
             remembers_keys: machine.lists.iter().any(|list| list.unique),
             doubtful: OnceLock::new(),
             subtree_tables: SubtreeTables::default(),
@@ -95,6 +97,10 @@ impl Generation {
 
     pub(crate) fn rows(&self) -> &Rows {
         &self.rows
+    }
+
+    pub(crate) fn deadlines(&self) -> &Deadlines {
+        &self.deadlines
     }
 
     pub(crate) fn lists(&self) -> &Lists {
@@ -195,6 +201,7 @@ impl Generation {
             + self.lost_by_key.memory_bytes()
             + self.lost_by_nodes.memory_bytes()
             + self.lists.memory_bytes()
+            + self.deadlines.memory_bytes()
             + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.rows.memory_bytes() + self.terminals.memory_bytes() + tables
     }

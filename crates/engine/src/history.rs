@@ -20,6 +20,8 @@ pub(crate) struct Step {
     pub(crate) config: SetId,
     /// Whether a stop token has ended the text.
     pub(crate) stopped: bool,
+    /// How many tokens there have been.
+    pub(crate) tokens: u32,
 }
 
 #[derive(Clone)]
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     fn step(at: u32) -> Step {
-        Step { config: SetId(at), stopped: at.is_multiple_of(7) }
+        Step { config: SetId(at), stopped: at.is_multiple_of(7), tokens: at }
     }
 
     fn filled(len: u32) -> History {

@@ -98,6 +98,9 @@ impl Matcher {
     }
 
     fn budget_of(&self, max_tokens: u32) -> Result<TokenBudget, BudgetError> {
+        if self.generation.machine().counts_tokens {
+            return Err(BudgetError::RulesCount);
+        }
         let vocab = self.compiled.vocab();
         let mut barred: Vec<u32> = vocab.stop_token_ids().iter().map(|id| id.0).collect();
         barred.extend_from_slice(&self.stop_tokens);
@@ -129,7 +132,7 @@ impl Matcher {
     /// A matcher at the start of a text.
     pub fn new(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Self {
         let generation = compiled.current();
-        let start = Step { config: generation.start(), stopped: false };
+        let start = Step { config: generation.settle(generation.start(), 0), stopped: false, tokens: 0 };
         let stop_tokens = match options.stop_tokens {
             Some(tokens) => known_once(tokens, compiled.vocab().len()),
             None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
@@ -206,21 +209,28 @@ impl Matcher {
             return None;
         }
         if self.stop_tokens.contains(&token) {
-            return self.next_by_stop_token(from.config, token);
+            return self.next_by_stop_token(from, token);
         }
         let bytes = self.compiled.vocab().token_bytes(TokenId(token));
         let config = self.generation.step_token(from.config, TokenId(token), bytes);
-        (config != SetId::DEAD).then_some(Step { config, stopped: false })
+        (config != SetId::DEAD).then(|| self.after_token(from, config, false))
     }
 
-    fn next_by_stop_token(&self, config: SetId, token: u32) -> Option<Step> {
-        let generation = &self.generation;
+    /// The step of a token that leads from one step to a configuration.
+    #[inline]
+    fn after_token(&self, from: Step, config: SetId, stopped: bool) -> Step {
+        let tokens = from.tokens + 1;
+        Step { config: self.generation.settle(config, tokens), stopped, tokens }
+    }
+
+    fn next_by_stop_token(&self, from: Step, token: u32) -> Option<Step> {
+        let (config, generation) = (from.config, &self.generation);
         if generation.sets().ends(config) && !self.terminate_without_stop_token {
-            return Some(Step { config, stopped: true });
+            return Some(Step { config, stopped: true, tokens: from.tokens + 1 });
         }
         let as_token = generation.step_token_edges(config, TokenId(token), |set| !set.negated);
         if as_token != SetId::DEAD {
-            return Some(Step { config: as_token, stopped: generation.sets().ends(as_token) });
+            return Some(self.after_token(from, as_token, generation.sets().ends(as_token)));
         }
         let bytes = self.compiled.vocab().token_bytes(TokenId(token));
         if bytes.is_empty() || (!generation.may_leave(config, bytes) && !self.only_stop_tokens_fit(config)) {
@@ -233,8 +243,7 @@ impl Matcher {
         let (sets, completes) = (generation.sets(), generation.sets().ends(by_bytes));
         // Where text may go on behind it, it was free text that happened to take the bytes of the token.
         let is_last = completes && sets.items(by_bytes).is_empty();
-        (is_last || self.only_stop_tokens_fit(config))
-            .then_some(Step { config: by_bytes, stopped: completes })
+        (is_last || self.only_stop_tokens_fit(config)).then(|| self.after_token(from, by_bytes, completes))
     }
 
     /// Whether nothing but stop tokens can be read: a vocabulary that cannot spell their text otherwise.
@@ -258,7 +267,9 @@ impl Matcher {
             self.tidy();
             return false;
         }
-        let next = Step { config, stopped: false };
+        // A string is no token, and rules do not count it.
+        let counted = self.last().tokens;
+        let next = Step { config: self.generation.settle(config, counted), stopped: false, tokens: counted };
         if let Some(budget) = &self.budget {
             let tokens = tokens.unwrap_or_else(|| budget.spell(bytes));
             let steps = self.history_len();
@@ -316,7 +327,7 @@ impl Matcher {
         for &token in &self.stop_tokens {
             let was = has_bit(row, token);
             let may_end = generation.sets().ends(step.config) && !self.terminate_without_stop_token;
-            let is = may_end || (was && self.next_by_stop_token(step.config, token).is_some());
+            let is = may_end || (was && self.next_by_stop_token(step, token).is_some());
             match (was, is) {
                 (false, true) => set_bit(row, token),
                 (true, false) => clear_bit(row, token),
@@ -433,7 +444,7 @@ impl Matcher {
         let left = budget.left(self.history_len());
         for _ in 0..MOST_TRIES {
             let config = self.generation.step_bytes(self.config(), forced);
-            let step = Step { config, stopped: false };
+            let step = Step { config, ..self.last() };
             if forced.is_empty() || self.is_affordable(step, budget.spell(forced), left) {
                 return;
             }

@@ -15,6 +15,7 @@
 //! 3. Every node can reach the end of its rule, and every rule matches something.
 //! 4. A counter node repeats one rule: its frame carries how often it has been matched.
 //! 5. A list node reads members with conditions between them: its frame carries what has been read.
+//! 6. A rule whose tokens are counted calls another that has its body, and then ends: between the two there is a frame.
 
 use std::sync::Arc;
 
@@ -184,6 +185,9 @@ pub struct Node {
     pub star: bool,
     /// The temperature of the rule that the node belongs to.
     pub temperature: Option<f32>,
+    /// Set for the end of a rule that may take so many tokens: its frame stays on the stack while the rule is read, and
+    /// carries when that began.
+    pub max_tokens: Option<u32>,
 }
 
 impl Node {
@@ -272,6 +276,8 @@ pub struct Machine {
     pub accepts_empty: bool,
     /// Whether any rule gives a temperature.
     pub has_temperatures: bool,
+    /// Whether the tokens of any rule are counted.
+    pub counts_tokens: bool,
 }
 
 impl Machine {

@@ -191,7 +191,7 @@ impl Generation {
     /// The stack with a frame that goes on at `node`; without it if nothing is left to do there.
     pub(super) fn push_frame(&self, node: NodeId, rest: SetId) -> SetId {
         let target = self.machine().node(node);
-        if target.is_end() && target.temperature.is_none() {
+        if target.is_end() && target.temperature.is_none() && target.max_tokens.is_none() {
             return rest;
         }
         let frame = Symbol::frame(node, 0);

@@ -12,16 +12,19 @@
 //! - [`step`]: reading a byte or a token.
 //! - [`truncate`]: the top of a configuration, for masks.
 //! - [`lists`]: places in lists of members.
+//! - [`deadlines`]: rules that may take so many tokens.
 //! - [`copy`]: the same configuration in another generation.
 
 mod close;
 mod copy;
+mod deadlines;
 mod lists;
 mod sets;
 mod step;
 mod symbol;
 mod truncate;
 
+pub(crate) use deadlines::Deadlines;
 pub(crate) use lists::{Lists, PartCosts, PlaceCosts};
 pub(crate) use sets::{Holes, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;

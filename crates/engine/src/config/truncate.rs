@@ -177,6 +177,9 @@ impl Generation {
 
     fn saturate_frame(&self, symbol: Symbol) -> Symbol {
         let SymbolKind::Frame(node, count) = symbol.kind() else { return symbol };
+        if self.machine().node(node).max_tokens.is_some() {
+            return Symbol::frame(node, 0);
+        }
         let Some(counter) = self.machine().node(node).counter else { return symbol };
         let reach = self.longest_token();
         if counter.max - count <= reach {

@@ -15,7 +15,7 @@ use super::shape::{Shape, is_wide_terminal, shapes};
 use super::trim::reachable_rules;
 use crate::error::{Error, Result};
 use crate::ir::members::Layout;
-use crate::ir::{Builder, Expr, ExprId, Grammar, TokenSet};
+use crate::ir::{Builder, Expr, ExprId, Grammar, Rule, TokenSet};
 use crate::limits::Budget;
 use crate::machine::{Counter, Edge, Label, List, ListId, MachineRuleId, MemberValue, Node, NodeId};
 use crate::members::Conditions;
@@ -100,7 +100,8 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     }
     let reachable = reachable_rules(grammar);
     for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
-        work.define(MachineRuleId(id.0), rule.body);
+        let target = work.counted(MachineRuleId(id.0), rule)?;
+        work.define(target, rule.body);
         work.run()?;
     }
     let mut draft = work.draft;
@@ -158,6 +159,21 @@ impl Work<'_> {
         let end = self.draft.add_node(temperature, self.budget)?;
         self.draft.rules.push(DraftRule { name, start, end, temperature });
         Ok(MachineRuleId(self.draft.rules.len() as u32 - 1))
+    }
+
+    /// The rule that gets the body: itself, or where its tokens are counted another that it calls.
+    fn counted(&mut self, id: MachineRuleId, rule: &Rule) -> Result<MachineRuleId> {
+        if rule.options.max_tokens.is_none() {
+            return Ok(id);
+        }
+        let (start, end) = self.draft.ends_of(id);
+        let inner = self.declare(rule.name.clone(), rule.options.temperature)?;
+        self.edge(start, Label::Call(inner), end);
+        if self.nullable[rule.body.index()] {
+            self.draft.jump(start, end);
+        }
+        self.draft.node_mut(end).max_tokens = rule.options.max_tokens;
+        Ok(inner)
     }
 
     /// Lets `body` be what `rule` matches.

@@ -48,6 +48,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     rank(&nodes, &lists, &mut rules, budget)?;
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
+    let counts_tokens = nodes.iter().any(|node| node.max_tokens.is_some());
     Ok(Machine {
         exprs: draft.exprs,
         token_sets: draft.token_sets,
@@ -57,6 +58,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         root: kept.rule_id(draft.root),
         accepts_empty: draft.accepts_empty,
         has_temperatures,
+        counts_tokens,
     })
 }
 

@@ -31,6 +31,7 @@ pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
     if found.is_empty() {
         return Ok(draft);
     }
+    check_counted(&draft, &found)?;
     let mut circle_of = vec![None; draft.rules.len()];
     for (at, circle) in found.iter().enumerate() {
         circle.iter().for_each(|rule| circle_of[rule.0 as usize] = Some(at));
@@ -58,6 +59,17 @@ pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
         (slot.start, slot.end) = (start, end);
     }
     Ok(draft)
+}
+
+/// Fails if the tokens of a rule that recurses on the left are counted: in a loop, there is no frame that could.
+fn check_counted(draft: &Draft, circles: &[Vec<MachineRuleId>]) -> Result<()> {
+    let is_counted =
+        |rule: &&MachineRuleId| draft.nodes[draft.ends_of(**rule).1.0 as usize].max_tokens.is_some();
+    let Some(rule) = circles.iter().flatten().find(is_counted) else { return Ok(()) };
+    let name = &draft.rules[rule.0 as usize].name;
+    Err(Error::unsupported(format!(
+        "the option `max_tokens` of rule `{name}` cannot be enforced: the rule calls itself before anything is read"
+    )))
 }
 
 /// The rules that are called anywhere in the automaton that starts at `start`.

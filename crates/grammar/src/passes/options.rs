@@ -4,11 +4,10 @@
 //!   a string of the body: `body & ~(body .+)`.
 //! - `max_chars=N`: the body and at most N code points, `body & .{0, N}`. XGrammar lets a rule overrun that cannot
 //!   end in time; here such a string is not in the language.
-//! - `max_tokens=N` counts what only the engine sees, and is refused until the engine does.
 //!
-//! Captures and temperatures say nothing about the language and stay. But a conjunction becomes one automaton, in
-//! which the rules that it was made of are gone; so a rule that captures, or advises on temperature, cannot be used
-//! below one that is lazy or bounded.
+//! Captures and temperatures say nothing about the language and stay, and so does `max_tokens`, which counts what only the
+//! engine sees. But a conjunction becomes one automaton, in which the rules that it was made of are gone; so a rule that
+//! captures, advises on temperature or counts its tokens cannot be used below one that is lazy or bounded.
 
 use super::{analysis, linear};
 use crate::error::{Error, Result};
@@ -22,9 +21,6 @@ pub fn lower(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
 }
 
 pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
-    if let Some((_, rule)) = grammar.rules().find(|(_, rule)| rule.options.max_tokens.is_some()) {
-        return Err(unsupported(&rule.name, "max_tokens", "the engine does not count tokens in a rule"));
-    }
     let restricted: Vec<RuleId> =
         grammar.rules().filter(|(_, rule)| restriction(&rule.options).is_some()).map(|(id, _)| id).collect();
     if restricted.is_empty() {
@@ -111,9 +107,12 @@ fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<Strin
 
 fn obstacle_below(grammar: &Grammar, obstacles: &[Option<String>], callee: u32) -> Option<String> {
     let options = &grammar.rule(RuleId(callee)).options;
+    let name = || rule_name(grammar, callee);
     if options.capture.is_some() || options.temperature.is_some() {
-        let name = rule_name(grammar, callee);
-        return Some(format!("rule `{name}`, which it uses, has a capture or a temperature of its own"));
+        return Some(format!("rule `{}`, which it uses, has a capture or a temperature of its own", name()));
+    }
+    if options.max_tokens.is_some() {
+        return Some(format!("the tokens of rule `{}`, which it uses, are counted", name()));
     }
     obstacles[callee as usize].clone()
 }
@@ -183,8 +182,8 @@ mod tests {
     fn what_cannot_be_enforced_is_refused_by_name() {
         for (source, message) in [
             (
-                "root ::= \"a\" b\nb[max_tokens=3] ::= \"c\"",
-                "the option `max_tokens` of rule `b` cannot be enforced: the engine does not count tokens in a rule",
+                "root[lazy] ::= \"a\" b\nb[max_tokens=3] ::= \"c\"",
+                "the option `lazy` of rule `root` cannot be enforced: the tokens of rule `b`, which it uses, are counted",
             ),
             (
                 "root[max_chars=9] ::= b\nb ::= \"(\" b \")\" | \"x\"",

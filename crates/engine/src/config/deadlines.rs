@@ -1,0 +1,157 @@
+//! Rules that may take so many tokens.
+//!
+//! While such a rule is read there is a frame for it on the stack, which says after how many tokens the rule began. Bytes
+//! know nothing of tokens, so a rule that is entered gets a frame that says nothing yet, and after each token these are
+//! given the number of tokens so far. Where a rule began that many tokens ago, the stacks in which it goes on are dropped,
+//! so that it ends; unless no other stack is left, because it cannot end here. Then it goes on until it can.
+//!
+//! That a frame says when and not how much is left makes a configuration stay the same while tokens are read. Masks do
+//! not depend on it, see [`super::truncate`].
+
+use std::collections::BTreeSet;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::sets::{Item, Items, SetId};
+use super::symbol::{Symbol, SymbolKind};
+use crate::generation::Generation;
+
+/// What a frame says of a rule that was entered since the last token.
+const JUST_NOW: u32 = 0;
+
+/// The number of tokens after which no rule has to end.
+const NEVER: u32 = u32::MAX;
+
+/// For each set, the number of tokens after which a rule in it has to end; 0 if one was entered just now.
+#[derive(Default)]
+pub(crate) struct Deadlines(Mutex<FxHashMap<SetId, u32>>);
+
+impl Deadlines {
+    /// The memory that they take.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        const AN_ENTRY: usize = 16;
+        self.0.lock().len() * AN_ENTRY
+    }
+}
+
+impl Generation {
+    /// The configuration after so many tokens, where `config` was reached by the bytes of the last.
+    pub(crate) fn settle(&self, config: SetId, tokens: u32) -> SetId {
+        if !self.machine().counts_tokens || self.deadline(config) > tokens {
+            return config;
+        }
+        let began = tokens.saturating_add(1);
+        let entered = |symbol| match self.counted_frame(symbol) {
+            Some((_, JUST_NOW)) => Some(self.frame_since(symbol, began)),
+            _ => Some(symbol),
+        };
+        let mut settled = self.rewrite(config, JUST_NOW, entered);
+        for (_, overdue) in self.overdue(settled, tokens).into_iter().rev() {
+            let without = self.rewrite(settled, tokens, |symbol| (symbol != overdue).then_some(symbol));
+            if without != SetId::DEAD {
+                settled = without;
+            }
+        }
+        settled
+    }
+
+    /// The frame of a rule whose tokens are counted: how many there may be, and what the frame says.
+    fn counted_frame(&self, symbol: Symbol) -> Option<(u32, u32)> {
+        match symbol.kind() {
+            SymbolKind::Frame(node, began) => Some((self.machine().node(node).max_tokens?, began)),
+            _ => None,
+        }
+    }
+
+    fn frame_since(&self, symbol: Symbol, began: u32) -> Symbol {
+        match symbol.kind() {
+            SymbolKind::Frame(node, _) => Symbol::frame(node, began),
+            _ => symbol,
+        }
+    }
+
+    /// The number of tokens after which the rule of a frame has to end.
+    fn deadline_of(&self, symbol: Symbol) -> u32 {
+        match self.counted_frame(symbol) {
+            None => NEVER,
+            Some((_, JUST_NOW)) => 0,
+            Some((most, began)) => (began - 1).saturating_add(most),
+        }
+    }
+
+    /// The least of the deadlines in a set.
+    fn deadline(&self, set: SetId) -> u32 {
+        let mut known = self.deadlines().0.lock();
+        let mut stack = vec![set];
+        while let Some(&at) = stack.last() {
+            let items = self.sets().items(at);
+            let waiting = stack.len();
+            if !known.contains_key(&at) {
+                stack.extend(items.iter().map(|item| item.1).filter(|rest| !known.contains_key(rest)));
+                if stack.len() == waiting {
+                    let of_item = |&(symbol, rest): &Item| self.deadline_of(symbol).min(known[&rest]);
+                    let least = items.iter().map(of_item).min().unwrap_or(NEVER);
+                    known.insert(at, least);
+                }
+            }
+            if stack.len() == waiting {
+                stack.pop();
+            }
+        }
+        known[&set]
+    }
+
+    /// The frames whose deadline is not after `tokens`, by when they began.
+    fn overdue(&self, set: SetId, tokens: u32) -> BTreeSet<(u32, Symbol)> {
+        let mut found = BTreeSet::new();
+        let mut seen: FxHashSet<SetId> = FxHashSet::from_iter([set]);
+        let mut stack = vec![set];
+        while let Some(at) = stack.pop() {
+            for &(symbol, rest) in self.sets().items(at) {
+                if let Some((_, began)) = self.counted_frame(symbol)
+                    && self.deadline_of(symbol) <= tokens
+                {
+                    found.insert((began, symbol));
+                }
+                if self.deadline(rest) <= tokens && seen.insert(rest) {
+                    stack.push(rest);
+                }
+            }
+        }
+        found
+    }
+
+    /// The stacks of a set with other symbols, without those that have a symbol for which there is none. Sets whose
+    /// deadlines are all after `tokens` stay as they are.
+    fn rewrite(&self, set: SetId, tokens: u32, change: impl Fn(Symbol) -> Option<Symbol>) -> SetId {
+        let sets = self.sets();
+        let mut done: FxHashMap<SetId, SetId> = FxHashMap::default();
+        let mut stack = vec![set];
+        while let Some(&at) = stack.last() {
+            let waiting = stack.len();
+            if !done.contains_key(&at) {
+                if self.deadline(at) > tokens {
+                    done.insert(at, at);
+                } else {
+                    let rests = sets.items(at).iter().map(|item| item.1);
+                    stack.extend(rests.filter(|rest| !done.contains_key(rest)));
+                }
+                if stack.len() == waiting && !done.contains_key(&at) {
+                    let changed = |&(symbol, rest): &Item| Some((change(symbol)?, done[&rest]));
+                    let items: Items = sets
+                        .items(at)
+                        .iter()
+                        .filter_map(changed)
+                        .filter(|item| item.1 != SetId::DEAD)
+                        .collect();
+                    done.insert(at, self.intern_items(items, sets.ends(at), sets.holes(at)));
+                }
+            }
+            if stack.len() == waiting {
+                stack.pop();
+            }
+        }
+        done[&set]
+    }
+}
