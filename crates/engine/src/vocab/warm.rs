@@ -1,16 +1,19 @@
-//! The tables that nearly every JSON grammar needs, made when a vocabulary comes to life.
+//! The tables that nearly every grammar needs, made when a vocabulary comes to life.
 //!
 //! The first table of a state of a JSON string walks the vocabulary, which takes milliseconds. Tables are shared by all
 //! grammars of a vocabulary, so that a small schema, read along a small text once, makes them for all: the first request
-//! does not wait for what any request would. The same goes for the automata of formats, which the process makes once.
+//! does not wait for what any request would. The same goes for words and numbers of other languages, and for the automata of
+//! formats, which the process makes once.
 
 use std::sync::Arc;
 
+use tokenstile_grammar::frontends::ebnf;
 use tokenstile_grammar::frontends::json_schema::{self, Options};
 use tokenstile_grammar::machine::Machine;
 use tokenstile_grammar::{Budget, CancelFlag, Limits, passes};
 
 use super::TokenTable;
+use crate::config::SetId;
 use crate::generation::Generation;
 
 /// A smaller vocabulary is walked in no time.
@@ -24,6 +27,18 @@ const SCHEMA: &str = r#"{"type": "object", "properties": {
 
 const TEXT: &[u8] = br#"{"text": "a\n\u00e9", "number": -1.5e+3, "integer": 12, "truth": true, "list": ["a", "b"], "inner": {"a": "b"}, "other": {"x": [null, "y", 1]}}"#;
 
+/// Words, names, numbers and strings, as grammars of languages for people and machines write them, and the beginning of a
+/// text.
+const TERMINALS: [(&str, &str); 7] = [
+    ("[a-z]+", "ab"),
+    ("[A-Za-z]+", "ab"),
+    ("[a-z_] [a-z0-9_]*", "ab"),
+    ("[a-zA-Z_] [a-zA-Z0-9_]*", "ab"),
+    ("[0-9]+ (\".\" [0-9]+)?", "12"),
+    (r#""\"" ([^"\\\n] | "\\" ["\\nrt0])* "\"""#, "\"a"),
+    (r#""'" [^']* "'""#, "'a"),
+];
+
 /// The formats whose automata take a millisecond or more to make.
 const FORMATS: [&str; 6] = ["date-time", "email", "ipv6", "uri", "uri-reference", "regex"];
 
@@ -31,6 +46,9 @@ const FORMATS: [&str; 6] = ["date-time", "email", "ipv6", "uri", "uri-reference"
 pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
     if tokens.len() >= WORTH_WARMING {
         walk(tokens);
+        for (terminal, beginning) in TERMINALS {
+            walk_terminal(tokens, terminal, beginning);
+        }
         for format in FORMATS {
             machine(&format!(r#"{{"type": "string", "format": "{format}"}}"#));
         }
@@ -45,16 +63,32 @@ fn machine(schema: &str) -> Option<Machine> {
     passes::compile(&converted.grammar, &budget).ok()
 }
 
-/// Asks for the mask before each byte of the text, and after the last. Whether the text was read to its end.
-fn walk(tokens: &Arc<TokenTable>) -> bool {
-    let Some(machine) = machine(SCHEMA) else { return false };
+/// Asks for the masks along the beginning of a text that a terminal matches. Whether it was read.
+fn walk_terminal(tokens: &Arc<TokenTable>, terminal: &str, beginning: &str) -> bool {
+    let budget = Budget::new(Limits::default(), CancelFlag::default());
+    let machine = ebnf::parse(&format!("root ::= {terminal}"), "root", budget.limits(), &budget)
+        .and_then(|grammar| passes::compile(&grammar, &budget));
+    let Ok(machine) = machine else { return false };
     let generation = Generation::new(Arc::new(machine), Arc::clone(tokens));
+    walk_text(&generation, beginning.as_bytes()) != SetId::DEAD
+}
+
+/// Asks for the mask before each byte of a text, and after the last. The configuration after it.
+fn walk_text(generation: &Generation, text: &[u8]) -> SetId {
     let mut config = generation.start();
-    for &byte in TEXT {
+    for &byte in text {
         generation.mask(config);
         config = generation.step(config, byte);
     }
     generation.mask(config);
+    config
+}
+
+/// Asks for the mask before each byte of the text, and after the last. Whether the text was read to its end.
+fn walk(tokens: &Arc<TokenTable>) -> bool {
+    let Some(machine) = machine(SCHEMA) else { return false };
+    let generation = Generation::new(Arc::new(machine), Arc::clone(tokens));
+    let config = walk_text(&generation, TEXT);
     generation.sets().ends(config)
 }
 
@@ -67,6 +101,9 @@ mod tests {
     fn the_schema_has_the_text() {
         let vocab = Vocab::new(["a", "\"", "{"], VocabOptions::default()).unwrap();
         assert!(walk(vocab.table()));
+        for (terminal, beginning) in TERMINALS {
+            assert!(walk_terminal(vocab.table(), terminal, beginning), "{terminal}");
+        }
         assert!(FORMATS.iter().all(|format| machine(&format!(r#"{{"format": "{format}"}}"#)).is_some()));
     }
 
