@@ -5,10 +5,10 @@
 >>> get_model_structural_tag("hermes", tools).format.triggers
 ['<tool_call>']
 
-`get_model_structural_tag` takes the name of a family and tools as OpenAI's API has them. A family is a file here: what
-its calls look like is data (`template.Template`), and what that means for each choice of tools is in `template`, once
-for all. The few families that do not fit have a function of their own. ``docs/structural_tags.md`` lists the families,
-and has the recipe for adding one.
+`get_model_structural_tag` takes the name of a family and tools as OpenAI's API has them. A family is a file of
+`families`: what its calls look like is data (`template.Template`), and what that means for each choice of tools is in
+`build`, once for all. The few families that do not fit have a function of their own. ``docs/structural_tags.md`` lists
+the families, and has the recipe for adding one.
 
 Needs the package ``pydantic``, as `tokenstile.structural_tag` does.
 """
@@ -17,24 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenstile.tool_calling import (
-    cohere,
-    deepseek,
-    exaone,
-    gemma,
-    glm,
-    granite,
-    harmony,
-    hermes,
-    kimi,
-    llama,
-    mimo,
-    minimax,
-    mistral,
-    nemotron,
-    phi,
-    qwen,
-)
+from tokenstile.tool_calling import families
 from tokenstile.tool_calling.choice import normalize_tool_choice
 from tokenstile.tool_calling.registry import find_builder, model_names, register_model_structural_tag
 
@@ -43,26 +26,11 @@ if TYPE_CHECKING:
     from tokenstile.tool_calling.schema import ToolChoiceOptionParam, ToolParam
 
 __all__ = [
-    "cohere",
-    "deepseek",
-    "exaone",
-    "gemma",
+    "families",
     "get_builtin_structural_tag",
     "get_model_structural_tag",
-    "glm",
-    "granite",
-    "harmony",
-    "hermes",
-    "kimi",
-    "llama",
-    "mimo",
-    "minimax",
-    "mistral",
     "model_names",
-    "nemotron",
     "normalize_tool_choice",
-    "phi",
-    "qwen",
     "register_model_structural_tag",
 ]
 
