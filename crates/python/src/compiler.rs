@@ -406,7 +406,8 @@ impl GrammarCompiler {
             (Work::Lark { text, named }, _) => lark::parse(text, named, Some(&self.vocab), budget),
             (Work::StructuralTag(text), _) => {
                 let token_id = |text: &str| self.find_token(text);
-                tags::parse(text, Some(&token_id), budget)
+                let tokens = tags::Tokens { find: &token_id, count: self.vocab.len() };
+                tags::parse(text, Some(tokens), budget)
             }
             (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),

@@ -21,7 +21,7 @@ use crate::structural_tag;
 ///
 /// Made by the static methods; ``str(grammar)`` is EBNF that parses back to the same language. Grammars are
 /// immutable, compare by what they print, and can be pickled.
-#[pyclass(frozen, module = "tokenstile")]
+#[pyclass(frozen, subclass, module = "tokenstile")]
 pub(crate) struct Grammar {
     body: Body,
     pub(crate) report: Report,
@@ -214,7 +214,7 @@ impl Grammar {
             None => tags::parse(&text, None, budget),
             Some(vocab) => {
                 let find = |text: &str| structural_tag::find_token(vocab, text);
-                tags::parse(&text, Some(&find), budget)
+                tags::parse(&text, Some(tags::Tokens { find: &find, count: vocab.len() }), budget)
             }
         })?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::StructuralTag))

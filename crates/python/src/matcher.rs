@@ -391,22 +391,36 @@ pub(crate) fn terminated(py: Python<'_>) -> PyErr {
 
 /// A token id, or nothing for a number that no token can have.
 pub(crate) fn token_id_of(token: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-    match token.extract::<i64>() {
-        Ok(id) => Ok(u32::try_from(id).ok()),
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(token.py()) => Ok(None),
-        Err(error) => Err(error),
+    let Some(id) = integer(token)? else {
+        let message = format!("a token id must be an int, not {}", errors::type_name(token));
+        return Err(errors::argument(token.py(), message));
+    };
+    Ok(u32::try_from(id).ok())
+}
+
+/// An integer, the nearest of those that fit; nothing for what is none.
+fn integer(object: &Bound<'_, PyAny>) -> PyResult<Option<i64>> {
+    match object.extract::<i64>() {
+        Ok(number) => Ok(Some(number)),
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(object.py()) => {
+            Ok(Some(if object.lt(0)? { i64::MIN } else { i64::MAX }))
+        }
+        Err(_) => Ok(None),
     }
 }
 
 /// A number of tokens, or an error that names the argument. More than can be counted are as many as can be.
 fn token_count(name: &str, count: &Bound<'_, PyAny>) -> PyResult<u32> {
     let py = count.py();
-    if count.lt(0)? {
-        return Err(errors::argument(py, format!("{name} must not be negative, not {count}")));
-    }
-    match count.extract::<u32>() {
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) => Ok(u32::MAX),
-        result => result,
+    match integer(count)? {
+        None => {
+            let found = errors::type_name(count);
+            Err(errors::argument(py, format!("{name} must be an int, not {found}")))
+        }
+        Some(number) if number < 0 => {
+            Err(errors::argument(py, format!("{name} must not be negative, not {count}")))
+        }
+        Some(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }
 
@@ -426,7 +440,11 @@ fn stop_tokens(tokens: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<u32
     let py = tokens.py();
     let ids = match tokens.extract::<i64>() {
         Ok(id) => vec![id],
-        Err(_) => tokens.extract::<Vec<i64>>()?,
+        Err(_) => tokens.extract::<Vec<i64>>().map_err(|_| {
+            let found = errors::type_name(tokens);
+            let message = format!("override_stop_tokens must be an int or a list of ints, not {found}");
+            errors::argument(py, message)
+        })?,
     };
     if ids.is_empty() {
         return Err(errors::argument(py, "override_stop_tokens must not be empty"));

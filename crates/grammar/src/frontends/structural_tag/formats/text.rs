@@ -2,9 +2,8 @@
 
 use super::super::fields::Fields;
 use super::super::lowering::{Context, Lowered, Lowering, joined};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frontends::{ebnf, regex as regexes};
-use crate::ir::RuleOptions;
 
 /// Just this text.
 pub(super) fn const_string(
@@ -23,16 +22,17 @@ pub(super) fn any_text(
     context: Context<'_>,
 ) -> Result<Lowered> {
     let excludes = fields.excludes()?;
-    let (max_tokens, max_chars) = (fields.count("max_tokens")?, fields.count("max_chars")?);
+    if fields.count("max_tokens")?.is_some() {
+        let message = "the tokens of a text cannot be counted, since a token may reach over its end";
+        let error = Error::unsupported(message).at(fields.path.key("max_tokens").place());
+        return Err(error.with_help("use `max_chars`, or `any_tokens` with `max_tokens`"));
+    }
+    let max_chars = fields.count("max_chars")?;
     let open = excludes.is_empty();
     let strings = joined(excludes, context.ends);
     let mut expr = lowering.free_text(&strings, context.before)?;
     if let Some(most) = max_chars {
         expr = lowering.shared.builder.at_most(expr, most);
-    }
-    if max_tokens.is_some() {
-        let rule = lowering.rule_with("text", expr, RuleOptions { max_tokens, ..RuleOptions::default() });
-        expr = lowering.shared.builder.rule(rule);
     }
     Ok(Lowered { expr, open })
 }
