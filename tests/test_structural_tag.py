@@ -245,45 +245,48 @@ def test_import_does_not_need_pydantic():
     assert run.stdout.split() == ["False", "True", "True"]
 
 
-def first_mask_seconds(info, tag):
-    """Return the least of a few times of this thread from the text of a tag to its first mask."""
-    text, best = json.dumps(tag), float("inf")
+def work_until_the_first_mask(info, tag):
+    """Count what is made from the text of a tag to its first mask; how long it takes is for the benchmarks to say."""
+    compiled = xgr.GrammarCompiler(info, cache_enabled=False).compile_structural_tag(json.dumps(tag))
     bitmask = np.zeros(xgr.get_bitmask_shape(1, info.vocab_size), dtype=np.int32)
-    for _ in range(3):
-        compiler = xgr.GrammarCompiler(info, cache_enabled=False)
-        started = time.thread_time()
-        xgr.GrammarMatcher(compiler.compile_structural_tag(text)).fill_next_token_bitmask(bitmask)
-        best = min(best, time.thread_time() - started)
-    return best
+    xgr.GrammarMatcher(compiled).fill_next_token_bitmask(bitmask)
+    return compiled.get_stats() | {"bytes": compiled.memory_size_bytes}
 
 
-def test_thousands_of_triggers(deepseek):
-    tags = [
-        {
-            "type": "tag",
-            "begin": f"<tool_{at}>",
-            "content": {"type": "json_schema", "json_schema": True},
-            "end": "</>",
-        }
-        for at in range(4000)
-    ]
-    format_ = {"type": "triggered_tags", "triggers": [tag["begin"] for tag in tags], "tags": tags}
-    # A tenth of a second on a machine that does nothing else; tests share theirs.
-    assert first_mask_seconds(deepseek, {"format": format_}) < 0.2
+def triggered(count):
+    content = {"type": "json_schema", "json_schema": True}
+    tags = [{"type": "tag", "begin": f"<tool_{at}>", "content": content, "end": "</>"} for at in range(count)]
+    return {"format": {"type": "triggered_tags", "triggers": [tag["begin"] for tag in tags], "tags": tags}}
 
 
-@pytest.mark.parametrize("style", get_args(models.JSONSchemaStyle))
-def test_many_tools_of_many_parameters(deepseek, style):
+def test_thousands_of_triggers_take_work_in_proportion(info):
+    few, many = (work_until_the_first_mask(info, triggered(count)) for count in (1000, 4000))
+    assert many["rules"] == few["rules"], "tags of one content share its rules"
+    for kind in ("nodes", "sets", "terminal_states", "bytes"):
+        assert many[kind] < 4.2 * few[kind], kind
+    assert many["masks"] == 1
+
+
+def called(style, count):
     kinds = [{"type": name} for name in ("string", "integer", "number", "boolean", "null")]
     tags = []
-    for at in range(128):
+    for at in range(count):
         properties = {f"parameter_{at}_{place}": kinds[place % 5] for place in range(10)}
         schema = {"type": "object", "properties": properties, "required": list(properties)[:5]}
         content = {"type": "json_schema", "json_schema": schema, "style": style}
         tags.append({"type": "tag", "begin": f"<f=tool_{at}>", "content": content, "end": "</f>"})
-    tag = {"format": {"type": "triggered_tags", "triggers": ["<f="], "tags": tags}}
-    # 20 ms on a machine that does nothing else.
-    assert first_mask_seconds(deepseek, tag) < 0.06
+    return {"format": {"type": "triggered_tags", "triggers": ["<f="], "tags": tags}}
+
+
+@pytest.mark.parametrize("style", get_args(models.JSONSchemaStyle))
+def test_many_tools_of_many_parameters_take_work_in_proportion(info, style):
+    few, many = (work_until_the_first_mask(info, called(style, count)) for count in (16, 128))
+    for kind in ("rules", "nodes", "bytes"):
+        assert many[kind] < 8.5 * few[kind], kind
+    # The first mask looks at the text before a call, however many calls there are.
+    assert many["sets"] <= few["sets"] + 2
+    assert many["terminal_states"] <= few["terminal_states"] + 16
+    assert many["masks"] == 1
 
 
 CALL = {"type": "tag", "begin": "<a>x", "content": {"type": "const_string", "value": "1"}, "end": "</a>"}

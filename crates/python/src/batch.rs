@@ -31,7 +31,7 @@ const MOST_AUTOMATIC_THREADS: usize = 8;
 ///
 /// ``max_threads`` is how many threads a batch is shared between, the calling one included; ``"auto"`` is one for each
 /// core, eight at most.
-#[pyclass(frozen, subclass, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct BatchGrammarMatcher {
     threads: usize,
     pool: Mutex<Option<(u32, Arc<ThreadPool>)>>,

@@ -104,7 +104,7 @@ struct Counters {
 ///
 /// Every ``compile_*`` method takes a ``timeout`` in seconds, which ends in ``LimitExceededError``, and a
 /// ``CancelToken``, which ends in ``CancelledError``.
-#[pyclass(frozen, subclass, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct GrammarCompiler {
     tokenizer_info: Py<PyAny>,
     vocab: Arc<Vocab>,

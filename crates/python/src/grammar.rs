@@ -21,7 +21,7 @@ use crate::structural_tag;
 ///
 /// Made by the static methods; ``str(grammar)`` is EBNF that parses back to the same language. Grammars are
 /// immutable, compare by what they print, and can be pickled.
-#[pyclass(frozen, subclass, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct Grammar {
     body: Body,
     pub(crate) report: Report,

@@ -36,7 +36,7 @@ use crate::errors;
 /// ``terminate_without_stop_token``. A number that is too small raises ``TokenBudgetError``, which says what is enough.
 ///
 /// ``on_capture`` is called with a `Capture` as soon as it is certain, while tokens and strings are accepted.
-#[pyclass(frozen, subclass, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct GrammarMatcher {
     matcher: Mutex<Matcher>,
     compiled_grammar: Py<CompiledGrammar>,
