@@ -59,7 +59,9 @@ def test_a_family_is_a_file():
 
 def test_families_are_data_but_for_two():
     kinds = {name: getattr(tool_calling.families, name) for name in XGRAMMAR | OURS}
-    written = {name for name, module in kinds.items() if not isinstance(getattr(module, "TEMPLATE", None), Template)}
+    written = {
+        name for name, module in kinds.items() if not isinstance(getattr(module, "TEMPLATE", None), Template)
+    }
     assert written == {"harmony", "kimi_k3"}
 
 

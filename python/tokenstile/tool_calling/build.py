@@ -132,5 +132,5 @@ def _rest(template: Template, request: Request) -> Format:
         tags=calls if block is None else _blocks(block, calls, options),
         at_least_one=choice == "required",
         stop_after_first=not options.parallel_tool_calls,
-        excludes=options.texts(*template.excludes),
+        excludes=options.texts(*template.excludes, *template.excludes_beside_calls),
     )

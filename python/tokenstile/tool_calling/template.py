@@ -85,6 +85,8 @@ class Template:
     thinking: Thinking | None = None
     excludes: tuple[str, ...] = field(default=("<think>", "</think>"))
     """What text may not hold."""
+    excludes_beside_calls: tuple[str, ...] = ()
+    """What text may not hold either where something can be called."""
     text_holds_no_trigger: bool = False
     """Whether text may not hold the trigger where nothing can be called."""
     thoughts_hold_no_trigger: bool = False

@@ -18,6 +18,7 @@ TEMPLATE = Template(
     block=Block(begin="<|tool_calls_section_begin|>", end="<|tool_calls_section_end|>"),
     trigger="<|tool_calls_section_begin|>",
     thinking=Thinking(bare=True),
+    excludes_beside_calls=("<|tool_call_begin|>",),
 )
 
 get_kimi_structural_tag = builder("kimi", TEMPLATE)
