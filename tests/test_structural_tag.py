@@ -335,3 +335,161 @@ def test_keys_that_a_style_cannot_carry():
         xgr.Grammar.from_structural_tag(tag)
     assert caught.value.path == "format.json_schema"
     assert "/properties/a>b" in str(caught.value)
+
+
+def refused(make, tag):
+    with pytest.raises(xgr.GrammarError) as caught:
+        make(tag)
+    return caught.value
+
+
+def in_a_tag(inner):
+    return {
+        "format": {
+            "type": "sequence",
+            "elements": [{"value": "a"}, {"begin": "<", "content": inner, "end": ">"}],
+        }
+    }
+
+
+WHERE = "format.elements[1].content"
+
+
+@pytest.mark.parametrize(
+    ("inner", "path", "word"),
+    [
+        ({"type": "token", "token": 9999}, f"{WHERE}.token", "token 9999 is not in the vocabulary"),
+        ({"type": "any_tokens", "exclude_tokens": [1, 9999]}, f"{WHERE}.exclude_tokens[1]", "9999"),
+        ({"type": "exclude_token", "exclude_tokens": [9999]}, f"{WHERE}.exclude_tokens[0]", "9999"),
+        ({"type": "token_dispatch", "rules": [[9999, {"value": "a"}]]}, f"{WHERE}.rules[0][0]", "9999"),
+        ({"type": "any_text", "max_tokens": 3}, f"{WHERE}.max_tokens", "max_chars"),
+        ({"type": "json_schema", "json_schema": False}, f"{WHERE}.json_schema", "no value satisfies"),
+        (
+            {"type": "json_schema", "json_schema": {"type": "string", "minLength": 3, "maxLength": 2}},
+            f"{WHERE}.json_schema",
+            "/maxLength",
+        ),
+        (
+            {
+                "type": "json_schema",
+                "style": "qwen_xml",
+                "json_schema": {"required": ["a"], "additionalProperties": False},
+            },
+            f"{WHERE}.json_schema",
+            "no value satisfies",
+        ),
+        ({"type": "grammar", "grammar": 'root ::= "a" root'}, f"{WHERE}.grammar", "generates nothing"),
+    ],
+)
+def test_errors_of_compiling_have_the_place_in_the_tag(info, inner, path, word):
+    makes = [xgr.GrammarCompiler(info).compile_structural_tag]
+    makes.append(lambda tag: xgr.Grammar.from_structural_tag(tag, tokenizer_info=info))
+    for make in makes:
+        error = refused(make, in_a_tag(inner))
+        assert error.path == path
+        assert word in str(error)
+
+
+def test_what_is_wrong_with_a_tag_as_a_whole_has_a_place_too(info):
+    error = refused(
+        xgr.GrammarCompiler(info).compile_structural_tag, {"format": {"type": "regex", "pattern": "a^b"}}
+    )
+    assert error.path == "format"
+
+
+SURROGATE = "a\ud800"
+
+
+@pytest.mark.parametrize(
+    ("tag", "path"),
+    [
+        ({"format": {"type": "const_string", "value": SURROGATE}}, "format.value"),
+        (
+            {"format": {"elements": [{"type": "const_string", "value": "😀"}, {"pattern": SURROGATE}]}},
+            "format.elements[1].pattern",
+        ),
+        (
+            {"format": {"type": "json_schema", "json_schema": {"const": [SURROGATE]}}},
+            "format.json_schema.const[0]",
+        ),
+        (
+            {"format": {"type": "json_schema", "json_schema": {"properties": {SURROGATE: True}}}},
+            "format.json_schema.properties",
+        ),
+    ],
+)
+def test_half_a_character_is_refused_with_its_place(tag, path):
+    given_as = [tag]
+    if "type" in tag["format"]:
+        given_as.append(models.StructuralTag.model_validate(tag))
+    for given in given_as:
+        error = refused(xgr.Grammar.from_structural_tag, given)
+        assert isinstance(error, xgr.InvalidStructuralTagError)
+        assert error.path == path
+        assert "lone surrogate" in str(error)
+
+
+def test_half_a_character_in_a_name_of_a_tool():
+    tools = [{"type": "function", "function": {"name": SURROGATE, "parameters": {"type": "object"}}}]
+    tag = xgr.get_model_structural_tag("qwen_3", tools, reasoning="disabled")
+    assert refused(xgr.Grammar.from_structural_tag, tag).path == "format.tags[0].begin"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), b"\xff", object()])
+def test_what_json_does_not_have_is_refused(value):
+    for tag in (
+        {"format": {"type": "json_schema", "json_schema": {"const": value}}},
+        models.StructuralTag(format=models.JSONSchemaFormat(json_schema={"const": value})),
+    ):
+        with pytest.raises((xgr.InvalidStructuralTagError, xgr.InvalidJSONError)):
+            xgr.Grammar.from_structural_tag(tag)
+
+
+def test_a_model_that_nests_without_end_is_refused():
+    schema = {}
+    for _ in range(100_000):
+        schema = {"items": schema}
+    tag = models.StructuralTag.model_construct(
+        format=models.JSONSchemaFormat.model_construct(json_schema=schema)
+    )
+    with pytest.raises(xgr.TokenstileError):
+        xgr.Grammar.from_structural_tag(tag)
+
+
+@pytest.mark.parametrize(
+    ("style", "key", "held"),
+    [
+        ("gemma", "a<|b", "<|"),
+        ("gemma", "a,b", ","),
+        ("gemma", "{a", "{"),
+        ("kimi_k3_xml", "a<|sep|>", "<|"),
+        ("kimi_k3_xml", "<|close|>argument<|sep|>", "<|"),
+        ("glm_xml", "</tool_call>", "</tool_call>"),
+        ("glm_xml", "<arg_key>", "<arg_key>"),
+        ("minimax_xml", "</invoke>", "</invoke>"),
+        ("minimax_m3_xml", "]<]minimax[", "]<]minimax["),
+        ("deepseek_xml", "</\uff5cDSML\uff5cinvoke", "\uff5cDSML\uff5c"),
+        ("deepseek_v4_1_xml", "<\uff5cx", "<\uff5c"),
+        ("qwen_xml", "<parameter=b", "<parameter="),
+    ],
+)
+def test_keys_that_hold_a_mark_of_the_style(style, key, held):
+    # In the schema itself, in a schema that is referred to, and as a value that is listed.
+    schemas = [
+        {"type": "object", "properties": {"ok": {"type": "string"}, key: {"type": "string"}}},
+        {"$ref": "#/$defs/x", "$defs": {"x": {"type": "object", "properties": {key: {"type": "string"}}}}},
+    ]
+    for schema in schemas:
+        tag = {"format": {"type": "json_schema", "style": style, "json_schema": schema}}
+        error = refused(xgr.Grammar.from_structural_tag, tag)
+        assert isinstance(error, xgr.UnsupportedFeatureError)
+        assert error.path == "format.json_schema"
+        assert f"{json.dumps(held, ensure_ascii=False)} in it would be taken for a mark" in str(error)
+
+
+@pytest.mark.parametrize("style", ["json", "cohere_xml"])
+def test_keys_that_are_escaped_may_hold_marks(style):
+    schema = {"type": "object", "properties": {"<|sep|>": {"type": "string"}}}
+    assert xgr.Grammar.from_structural_tag(
+        {"format": {"type": "json_schema", "style": style, "json_schema": schema}}
+    )

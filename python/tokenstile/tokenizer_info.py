@@ -60,7 +60,7 @@ class TokenizerInfo:
     Every token that has a text can be produced by a grammar with that text, also one like ``<|im_start|>``.
     """
 
-    __slots__ = ("__weakref__", "_handle")
+    __slots__ = ("__dict__", "__weakref__", "_handle")
 
     _handle: _core.TokenizerInfo
 

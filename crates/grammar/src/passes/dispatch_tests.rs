@@ -154,7 +154,11 @@ fn thousands_of_tags_are_one_automaton() {
         let lowered = lower(grammar, &budget).unwrap();
         let automata = lowered.exprs().filter(|(_, expr)| matches!(expr, Expr::Automaton(_))).count();
         assert!(automata <= 2, "{automata}");
-        assert!(lowered.exprs().count() <= 4 * tags.len(), "{shape}: {} expressions", lowered.exprs().count());
+        assert!(
+            lowered.exprs().count() <= 4 * tags.len(),
+            "{shape}: {} expressions",
+            lowered.exprs().count()
+        );
     }
 }
 

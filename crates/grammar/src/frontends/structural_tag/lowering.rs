@@ -86,11 +86,7 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    pub(super) fn new(
-        document: &'a Document,
-        tokens: Option<Tokens<'a>>,
-        budget: &'a Budget,
-    ) -> Self {
+    pub(super) fn new(document: &'a Document, tokens: Option<Tokens<'a>>, budget: &'a Budget) -> Self {
         Lowering {
             shared: Shared::new(Builder::new(budget.limits())),
             budget,

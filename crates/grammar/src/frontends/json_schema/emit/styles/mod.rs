@@ -144,7 +144,8 @@ impl Tags {
         let escaped = self.escaped(key);
         let (what, role) = if format!("{escaped}{end}").find(end) != Some(escaped.len()) {
             (end, "its end")
-        } else if let Some(mark) = TOKEN_MARKS.iter().chain(self.marks).find(|&&mark| escaped.contains(mark)) {
+        } else if let Some(mark) = TOKEN_MARKS.iter().chain(self.marks).find(|&&mark| escaped.contains(mark))
+        {
             (*mark, "a mark")
         } else {
             return Ok(());
