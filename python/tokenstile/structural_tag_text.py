@@ -53,9 +53,9 @@ def structural_tag_text(*args: object, **kwargs: object) -> str:
 
 def legacy_structural_tag(tags: object, triggers: object) -> dict[str, Any]:
     """Return the structural tag that the older form, a list of items and a list of triggers, stands for."""
-    if isinstance(tags, str) or not isinstance(tags, Sequence):
+    if isinstance(tags, str | bytes) or not isinstance(tags, Sequence):
         raise InvalidArgumentError(f"tags must be a list of StructuralTagItem, not {type(tags).__name__}")
-    if isinstance(triggers, str) or not isinstance(triggers, Sequence):
+    if isinstance(triggers, str | bytes) or not isinstance(triggers, Sequence):
         raise InvalidArgumentError(f"triggers must be a list of str, not {type(triggers).__name__}")
     return {
         "type": "structural_tag",

@@ -45,7 +45,7 @@ class Kernel(Protocol):
 
 def find(backend: str) -> Kernel:
     """Return the kernel of that name."""
-    if backend not in _MODULES:
+    if not isinstance(backend, str) or backend not in _MODULES:
         names = ", ".join(sorted(_MODULES))
         raise InvalidArgumentError(f"unknown backend {backend!r}; there are: auto, {names}")
     try:

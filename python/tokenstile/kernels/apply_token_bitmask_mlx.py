@@ -49,11 +49,11 @@ def _check(masks: Any, rows: Any, vocab_size: int) -> None:  # noqa: ANN401 - ar
         raise BitmaskError(f"vocab_size is {vocab_size}, more than the logits or the bitmask have")
 
 
-@mx.compile
-def _masked(words: Any, rows: Any) -> Any:  # noqa: ANN401 - arrays of MLX
+def _mask(words: Any, rows: Any) -> Any:  # noqa: ANN401 - arrays of MLX
     bits = mx.right_shift(mx.expand_dims(words, -1), mx.arange(_WORD_BITS, dtype=mx.uint32))
     allowed = mx.bitwise_and(bits, mx.array(1, dtype=mx.uint32)).astype(mx.bool_).flatten(-2)
     return mx.where(allowed[..., : rows.shape[-1]], rows, mx.array(float("-inf"), dtype=rows.dtype))
 
 
+_masked = mx.compile(_mask)
 sys.modules[__name__].__class__ = CallableModule
