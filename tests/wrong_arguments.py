@@ -156,7 +156,13 @@ def of_bitmasks(package):
         logits, mask = torch.from_numpy(logits), torch.from_numpy(mask)
     right = {"logits": logits, "bitmask": mask, "vocab_size": None, "indices": None}
     yield "apply_token_bitmask_inplace", package.apply_token_bitmask_inplace, right | {"backend": "auto"}
-    yield "set_max_recursion_depth", package.set_max_recursion_depth, {"max_recursion_depth": 10_000}
+
+    def set_depth(depth):
+        # Put back, as it is a setting of the process.
+        with package.max_recursion_depth(depth):
+            pass
+
+    yield "max_recursion_depth", set_depth, {"depth": 10_000}
 
 
 def of_families(package):
