@@ -109,8 +109,9 @@ def test_pickles_and_copies(objects):
     assert again.grammar == compiled.grammar
     assert xgr.GrammarMatcher(again).accept_string("ab")
     for each in (compiler, matcher, batch):
-        with pytest.raises(TypeError, match="pickle"):
-            pickle.dumps(each)
+        for make in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="pickle"):
+                make(each)
 
 
 def test_what_is_printed(objects):
