@@ -101,7 +101,7 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into s
 	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
 		'!tokenstile.kernels.torch_compile' '!tokenstile.kernels.triton' '!tokenstile.kernels.triton_program' \
 		'!tokenstile.kernels.cuda' '!tokenstile.kernels.nvrtc' '!tokenstile.kernels.device_rows' \
-		'!tokenstile.kernels.pipeline' '!tokenstile.kernels.apply_token_bitmask' \
+		'!tokenstile.kernels.pipeline' '!tokenstile.kernels.apply_token_bitmask' '!tokenstile.contrib.mlxlm' \
 		'!tokenstile.structured_output.adapters.xgrammar' \
 		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core' \
 		'!tokenstile.integrations.llama_cpp' '!tokenstile.integrations.outlines' \

@@ -40,7 +40,7 @@ def test_the_defaults_of_limits_are_the_cores():
 
 @pytest.mark.parametrize("depth", [1.5, "3", None, [1]])
 def test_recursion_depths_that_are_no_integers(depth):
-    with pytest.raises(xgr.InvalidArgumentError, match="must be an integer"):
+    with pytest.raises(xgr.InvalidArgumentError, match="must be an int, not"):
         xgr.set_max_recursion_depth(depth)
     assert xgr.get_max_recursion_depth() == 10_000
 

@@ -169,3 +169,19 @@ assert logits.tolist() == again.tolist() == third.tolist() == [0, float("-inf")]
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_kernel_for_mlx_says_what_it_needs():
+    code = """
+import sys
+sys.modules["mlx"] = sys.modules["mlx.core"] = None
+from tokenstile import kernels
+try:
+    kernels.apply_token_bitmask_mlx
+except ImportError as error:
+    assert "tokenstile[mlx]" in str(error), error
+else:
+    raise AssertionError("it is there without mlx")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

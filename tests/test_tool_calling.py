@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
+from pathlib import Path
 
 import pytest
 
 import tokenstile as xgr
 from tests.tool_calling_cases import cases, structural_tag
 from tokenstile import builtin_structural_tag, openai_tool_call_schema, tool_calling
+from tokenstile.tool_calling.template import Template
 
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
 OTHER = {"type": "function", "function": {"name": "now"}}
@@ -47,6 +49,20 @@ def test_all_families_have_cases():
     # The documents, which are tests too, register one.
     assert set(tool_calling.model_names()) - {"shouting"} == XGRAMMAR | OURS
     assert {path.stem for path, _ in cases()} == XGRAMMAR | OURS
+
+
+def test_a_family_is_a_file():
+    folder = Path(tool_calling.families.__file__).parent
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == XGRAMMAR | OURS
+    assert tool_calling.families.__all__ == sorted(XGRAMMAR | OURS)
+
+
+def test_families_are_data_but_for_two():
+    kinds = {name: getattr(tool_calling.families, name) for name in XGRAMMAR | OURS}
+    written = {
+        name for name, module in kinds.items() if not isinstance(getattr(module, "TEMPLATE", None), Template)
+    }
+    assert written == {"harmony", "kimi_k3"}
 
 
 @pytest.mark.parametrize("model", sorted(XGRAMMAR | OURS))

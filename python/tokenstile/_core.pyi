@@ -46,7 +46,7 @@ class CancelToken:
     @property
     def cancelled(self) -> bool: ...
 
-@final
+@disjoint_base
 class Grammar:
     @staticmethod
     def from_ebnf(
@@ -136,7 +136,7 @@ class Grammar:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
-@final
+@disjoint_base
 class CompiledGrammar:
     @property
     def grammar(self) -> Grammar: ...

@@ -13,6 +13,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenstile import kernels
+from tokenstile._arguments import whole_number
 from tokenstile.exceptions import BitmaskError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ def __getattr__(name: str) -> object:
 
 def get_bitmask_shape(batch_size: int, vocab_size: int) -> tuple[int, int]:
     """Return the shape of a bitmask: a row for each output, a word for each 32 tokens."""
-    return batch_size, (vocab_size + _WORD_BITS - 1) // _WORD_BITS
+    rows, columns = whole_number("batch_size", batch_size), whole_number("vocab_size", vocab_size)
+    return rows, (columns + _WORD_BITS - 1) // _WORD_BITS
 
 
 def allocate_token_bitmask(batch_size: int, vocab_size: int) -> Any:  # noqa: ANN401 - torch is optional
@@ -102,10 +104,15 @@ def apply_token_bitmask_inplace(
     "cuda" where it is not, and "torch_native" on other devices. On a GPU nothing waits: the work goes on the current
     stream.
     """
+    for name, array in (("logits", logits), ("bitmask", bitmask)):
+        if not getattr(array, "shape", ()):
+            raise BitmaskError(
+                f"{name} must be an array of one or two dimensions, not {type(array).__name__}"
+            )
     devices = _device_of(logits), _device_of(bitmask)
     if devices[0] != devices[1]:
         raise InvalidArgumentError(f"logits are on {devices[0]}, and the bitmask is on {devices[1]}")
-    if vocab_size is not None and vocab_size < 0:
+    if vocab_size is not None and whole_number("vocab_size", vocab_size) < 0:
         raise InvalidArgumentError(f"vocab_size must not be negative, not {vocab_size}")
     if vocab_size is None and logits.shape[-1] > bitmask.shape[-1] * _WORD_BITS:
         warnings.warn(

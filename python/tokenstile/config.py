@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from tokenstile import _core
+from tokenstile._arguments import whole_number
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -38,10 +39,7 @@ def get_max_recursion_depth() -> int:
 def set_max_recursion_depth(max_recursion_depth: int) -> None:
     """Keep a recursion depth between 1 and 999,999."""
     global _recursion_depth  # noqa: PLW0603 - a setting of the process, as in XGrammar
-    if not isinstance(max_recursion_depth, int):
-        raise InvalidArgumentError(
-            f"the recursion depth must be an integer, not {type(max_recursion_depth).__name__}"
-        )
+    max_recursion_depth = whole_number("the recursion depth", max_recursion_depth)
     if not 1 <= max_recursion_depth <= _HIGHEST_RECURSION_DEPTH:
         raise InvalidArgumentError(
             f"the recursion depth must be between 1 and {_HIGHEST_RECURSION_DEPTH}, not {max_recursion_depth}"
@@ -72,8 +70,7 @@ def get_cache_limit_bytes() -> int:
 
 def set_cache_limit_bytes(limit: int) -> None:
     """Bound the memory that all compilers without a ``cache_limit_bytes`` of their own may hold together."""
-    if not isinstance(limit, int):
-        raise InvalidArgumentError(f"the cache limit must be a number of bytes, not {type(limit).__name__}")
+    limit = whole_number("the cache limit, a number of bytes,", limit)
     if limit < 0:
         raise InvalidArgumentError(f"the cache limit must not be negative, not {limit}")
     _core.set_cache_limit_bytes(min(limit, sys.maxsize))

@@ -162,5 +162,8 @@ class TokenBudgetError(TokenstileError, ValueError, RuntimeError):
         return type(self), self.args, self.__dict__
 
 
-class BitmaskError(TokenstileError, ValueError, RuntimeError):
-    """A bitmask or logits buffer of the wrong type, shape, device, or that cannot be written."""
+class BitmaskError(TokenstileError, TypeError, ValueError, RuntimeError):
+    """A bitmask or logits buffer of the wrong type, shape, device, or that cannot be written.
+
+    It has three built-in bases for the reason that `InvalidArgumentError` has them.
+    """

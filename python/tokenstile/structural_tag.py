@@ -74,7 +74,7 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 class _Format(BaseModel):
     """What all formats share: a field that no format has is an error, as it would be overlooked."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
 
 
 class ConstStringFormat(_Format):
@@ -340,7 +340,7 @@ class StructuralTagItem(BaseModel):
 class StructuralTag(BaseModel):
     """What a model's output looks like as a whole."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="constants")
 
     type: Literal["structural_tag"] = "structural_tag"
     format: Format

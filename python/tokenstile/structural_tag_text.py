@@ -7,7 +7,7 @@ methods.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from tokenstile.exceptions import InvalidArgumentError, InvalidStructuralTagError
@@ -53,9 +53,9 @@ def structural_tag_text(*args: object, **kwargs: object) -> str:
 
 def legacy_structural_tag(tags: object, triggers: object) -> dict[str, Any]:
     """Return the structural tag that the older form, a list of items and a list of triggers, stands for."""
-    if isinstance(tags, str) or not isinstance(tags, Sequence):
+    if isinstance(tags, str | bytes) or not isinstance(tags, Sequence):
         raise InvalidArgumentError(f"tags must be a list of StructuralTagItem, not {type(tags).__name__}")
-    if isinstance(triggers, str) or not isinstance(triggers, Sequence):
+    if isinstance(triggers, str | bytes) or not isinstance(triggers, Sequence):
         raise InvalidArgumentError(f"triggers must be a list of str, not {type(triggers).__name__}")
     return {
         "type": "structural_tag",
@@ -96,7 +96,7 @@ def _text_of(tag: object) -> str:
         return _dump(dict(tag))
     dump = getattr(tag, "model_dump_json", None)
     if callable(dump) and not isinstance(tag, type):
-        text = dump()
+        text = _text_of_model(tag, dump)
         if isinstance(text, str):
             return text
     raise InvalidArgumentError(
@@ -104,8 +104,55 @@ def _text_of(tag: object) -> str:
     )
 
 
+def _text_of_model(tag: Any, dump: Callable[[], object]) -> object:  # noqa: ANN401 - any model
+    try:
+        return dump()
+    except ValueError as error:
+        # Pydantic says what is wrong, and not where: what `json` makes of it says so, if it can be told at all.
+        try:
+            fields = tag.model_dump()
+        except ValueError:
+            raise _unwritable(error) from error
+        return _dump(fields)
+
+
 def _dump(tag: object) -> str:
     try:
-        return json.dumps(tag, allow_nan=False)
+        text = json.dumps(tag, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidStructuralTagError(f"the structural tag cannot be written as JSON: {error}") from error
+        raise _unwritable(error) from error
+    if "\\ud" in text and (path := _place_of_surrogate(tag)) is not None:
+        message = "a lone surrogate: no text can hold it"
+        raise InvalidStructuralTagError(f"at {path}: {message}", message=message, path=path)
+    return text
+
+
+def _unwritable(error: Exception) -> InvalidStructuralTagError:
+    return InvalidStructuralTagError(f"the structural tag cannot be written as JSON: {error}")
+
+
+def _place_of_surrogate(tag: object) -> str | None:
+    """Return the path of the first string that holds half of a character."""
+    # Not by recursion: what a caller passes may nest deeper than Python's stack is.
+    waiting: list[tuple[str, object]] = [("", tag)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, str) and _is_broken(value):
+            return path or "$"
+        if isinstance(value, Mapping):
+            keys = [key for key in value if isinstance(key, str) and _is_broken(key)]
+            if keys:
+                return path or "$"
+            inner = [(f"{path}.{key}".lstrip("."), item) for key, item in value.items()]
+            waiting.extend(reversed(inner))
+        elif isinstance(value, list | tuple):
+            waiting.extend(reversed([(f"{path}[{at}]", item) for at, item in enumerate(value)]))
+    return None
+
+
+def _is_broken(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

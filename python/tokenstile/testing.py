@@ -12,6 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokenstile._arguments import flag, whole_number
 from tokenstile._core import (
     CompiledGrammar,
     Grammar,
@@ -109,6 +110,8 @@ def _json_schema_to_ebnf(
     any_order: bool = False,
 ) -> str:
     """Return the EBNF of the values that a schema allows, as JSON or in one of the styles of structural tags."""
+    if not isinstance(json_format, str):
+        raise InvalidArgumentError(f"json_format must be a str, not {type(json_format).__name__}")
     if json_format != "json":
         layout = {
             "any_whitespace": any_whitespace is not True,
@@ -151,7 +154,7 @@ def _styled(schema: Schema, style: str, *, any_order: bool, max_whitespace_cnt: 
 def _regex_to_ebnf(regex: str, with_rule_name: bool = True) -> str:
     """Return the EBNF of what a regular expression matches, as a rule or as the body of one."""
     text = str(Grammar.from_regex(regex))
-    return text if with_rule_name else text.removeprefix("root ::= ").rstrip("\n")
+    return text if flag("with_rule_name", with_rule_name) else text.removeprefix("root ::= ").rstrip("\n")
 
 
 def _ebnf_to_grammar_no_normalization(ebnf_string: str, root_rule_name: str = "root") -> Grammar:
@@ -307,6 +310,7 @@ def bool_mask_to_bitmask(bool_mask: Any) -> Any:  # noqa: ANN401
 
 def _row(bitmask: Any, vocab_size: int, index: int) -> Any:  # noqa: ANN401
     """Return which tokens a row of a bitmask allows."""
+    vocab_size, index = whole_number("vocab_size", vocab_size), whole_number("index", index)
     bits = _bits(bitmask)
     rows = bits[None] if bits.ndim == 1 else bits
     words = (vocab_size + _WORD_BITS - 1) // _WORD_BITS

@@ -16,9 +16,10 @@ from collections.abc import Mapping
 from enum import Enum
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypedDict
 
 from tokenstile import _core
+from tokenstile._arguments import flag, whole_number, whole_numbers
 from tokenstile.exceptions import InvalidArgumentError, TokenizerError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class TokenizerInfo:
     Every token that has a text can be produced by a grammar with that text, also one like ``<|im_start|>``.
     """
 
-    __slots__ = ("__weakref__", "_handle")
+    __slots__ = ("__dict__", "__weakref__", "_handle")
 
     _handle: _core.TokenizerInfo
 
@@ -73,17 +74,13 @@ class TokenizerInfo:
         stop_token_ids: Iterable[int] | int | None = None,
         add_prefix_space: bool = False,
     ) -> None:
-        if isinstance(encoded_vocab, Mapping):
-            raise InvalidArgumentError(
-                "encoded_vocab must be a list of tokens in the order of their ids, not a mapping; "
-                "from_huggingface reads tokenizer objects"
-            )
+        _check_is_list(encoded_vocab)
         self._handle = _core.TokenizerInfo(
             encoded_vocab,
             _vocab_type(vocab_type).value,
             _size(vocab_size),
             _token_ids(stop_token_ids),
-            bool(add_prefix_space),
+            flag("add_prefix_space", add_prefix_space),
         )
 
     @classmethod
@@ -218,6 +215,7 @@ class TokenizerInfo:
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
         """Make a vocabulary of a list of tokens and what `dump_metadata` gave."""
+        _check_is_list(encoded_vocab)
         return TokenizerInfo._create_from_handle(
             _core.TokenizerInfo.from_vocab_and_metadata(encoded_vocab, metadata)
         )
@@ -528,10 +526,22 @@ def _vocab_type(vocab_type: VocabType | int) -> VocabType:
         raise InvalidArgumentError(f"{vocab_type!r} is not a VocabType") from None
 
 
+def _check_is_list(encoded_vocab: object) -> None:
+    if isinstance(encoded_vocab, Mapping):
+        raise InvalidArgumentError(
+            "encoded_vocab must be a list of tokens in the order of their ids, not a mapping; "
+            "from_huggingface reads tokenizer objects"
+        )
+    if isinstance(encoded_vocab, str | bytes) or not hasattr(encoded_vocab, "__iter__"):
+        raise InvalidArgumentError(
+            f"encoded_vocab must be a list of tokens, not {type(encoded_vocab).__name__}"
+        )
+
+
 def _size(vocab_size: int | None) -> int | None:
     if vocab_size is None:
         return None
-    size = operator.index(vocab_size)
+    size = whole_number("vocab_size", vocab_size)
     if not 0 <= size <= _core.TokenizerInfo.MAX_TOKENS:
         raise TokenizerError(
             f"vocab_size must be between 0 and the limit of {_core.TokenizerInfo.MAX_TOKENS}, not {size}"
@@ -564,4 +574,4 @@ def _token_ids(token_ids: Iterable[int] | int | None) -> list[int] | None:
     # An array has both: it is a number where it has one element.
     if isinstance(token_ids, SupportsIndex) and not hasattr(token_ids, "__len__"):
         return [_token_id(token_ids)]
-    return [_token_id(token_id) for token_id in cast("Iterable[int]", token_ids)]
+    return [_token_id(token_id) for token_id in whole_numbers("stop_token_ids", token_ids)]

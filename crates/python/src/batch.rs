@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::arguments;
 use crate::buffer::mask::{MaskArray, MaskRow};
 use crate::draft_tree::open_temperatures;
 use crate::errors;
@@ -31,7 +32,7 @@ const MOST_AUTOMATIC_THREADS: usize = 8;
 ///
 /// ``max_threads`` is how many threads a batch is shared between, the calling one included; ``"auto"`` is one for each
 /// core, eight at most.
-#[pyclass(frozen, subclass, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct BatchGrammarMatcher {
     threads: usize,
     pool: Mutex<Option<(u32, Arc<ThreadPool>)>>,
@@ -60,7 +61,7 @@ impl BatchGrammarMatcher {
         matchers: &Bound<'_, PyAny>,
         bitmask: &Bound<'_, PyAny>,
         indices: Option<&Bound<'_, PyAny>>,
-        debug_print: bool,
+        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
     ) -> PyResult<()> {
         let py = bitmask.py();
         let matchers = collect(matchers)?;
@@ -132,7 +133,7 @@ impl BatchGrammarMatcher {
     fn batch_accept_token(
         matchers: &Bound<'_, PyAny>,
         tokens: &Bound<'_, PyAny>,
-        debug_print: bool,
+        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
     ) -> PyResult<Vec<bool>> {
         let py = tokens.py();
         let matchers = collect(matchers)?;
@@ -158,7 +159,7 @@ impl BatchGrammarMatcher {
     fn batch_accept_string(
         matchers: &Bound<'_, PyAny>,
         strings: &Bound<'_, PyAny>,
-        debug_print: bool,
+        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
     ) -> PyResult<Vec<bool>> {
         let py = strings.py();
         if strings.is_instance_of::<PyString>() || strings.is_instance_of::<PyBytes>() {

@@ -22,7 +22,7 @@ use crate::tokenizer_info::TokenizerInfo;
 ///
 /// Its tables are filled while matchers use it, are shared by all of them and bounded in size. Any number of threads
 /// can use it at once.
-#[pyclass(frozen, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct CompiledGrammar {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) tokenizer_info: Py<PyAny>,

@@ -16,6 +16,7 @@ use tokenstile_engine::{CompiledGrammar as Compiled, vocab::Vocab};
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{Budget, CancelFlag, Grammar as Ir, Result};
 
+use crate::arguments;
 use crate::compiled::{CompiledGrammar, vocab_of};
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
@@ -104,7 +105,7 @@ struct Counters {
 ///
 /// Every ``compile_*`` method takes a ``timeout`` in seconds, which ends in ``LimitExceededError``, and a
 /// ``CancelToken``, which ends in ``CancelledError``.
-#[pyclass(frozen, subclass, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct GrammarCompiler {
     tokenizer_info: Py<PyAny>,
     vocab: Arc<Vocab>,
@@ -130,9 +131,9 @@ impl GrammarCompiler {
     )]
     fn new(
         tokenizer_info: &Bound<'_, PyAny>,
-        max_threads: i64,
-        cache_enabled: bool,
-        cache_limit_bytes: i64,
+        #[pyo3(from_py_with = arguments::number)] max_threads: i64,
+        #[pyo3(from_py_with = arguments::flag)] cache_enabled: bool,
+        #[pyo3(from_py_with = arguments::number)] cache_limit_bytes: i64,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = tokenizer_info.py();
@@ -225,12 +226,12 @@ impl GrammarCompiler {
     fn compile_json_schema(
         &self,
         schema: &Bound<'_, PyAny>,
-        any_whitespace: bool,
-        indent: Option<i64>,
-        separators: Option<(String, String)>,
-        strict_mode: bool,
-        max_whitespace_cnt: Option<i64>,
-        any_order: Option<bool>,
+        #[pyo3(from_py_with = arguments::flag)] any_whitespace: bool,
+        #[pyo3(from_py_with = arguments::number_or_none)] indent: Option<i64>,
+        #[pyo3(from_py_with = arguments::separators)] separators: Option<(String, String)>,
+        #[pyo3(from_py_with = arguments::flag)] strict_mode: bool,
+        #[pyo3(from_py_with = arguments::number_or_none)] max_whitespace_cnt: Option<i64>,
+        #[pyo3(from_py_with = arguments::flag_or_none)] any_order: Option<bool>,
         formats: &str,
         on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
@@ -406,7 +407,8 @@ impl GrammarCompiler {
             (Work::Lark { text, named }, _) => lark::parse(text, named, Some(&self.vocab), budget),
             (Work::StructuralTag(text), _) => {
                 let token_id = |text: &str| self.find_token(text);
-                tags::parse(text, Some(&token_id), budget)
+                let tokens = tags::Tokens { find: &token_id, count: self.vocab.len() };
+                tags::parse(text, Some(tokens), budget)
             }
             (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),

@@ -24,6 +24,9 @@ pub(crate) enum Source {
 
 /// The exception for `error`.
 pub(crate) fn grammar(py: Python<'_>, error: &Error, source: Source) -> PyErr {
+    // What is known only of a tag as a whole is said of the whole.
+    let whole = (source == Source::StructuralTag).then(|| error.clone().at(Place::Path("format".to_owned())));
+    let error = whole.as_ref().unwrap_or(error);
     let class = match (error.kind(), source) {
         (ErrorKind::Cancelled, _) => return raise(py, "CancelledError", error.to_string()),
         (ErrorKind::Limit, _) => "LimitExceededError",

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
 
+use crate::arguments;
 use crate::body::{Body, Join};
 use crate::compiled::vocab_of;
 use crate::errors::{self, Source};
@@ -21,7 +22,7 @@ use crate::structural_tag;
 ///
 /// Made by the static methods; ``str(grammar)`` is EBNF that parses back to the same language. Grammars are
 /// immutable, compare by what they print, and can be pickled.
-#[pyclass(frozen, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct Grammar {
     body: Body,
     pub(crate) report: Report,
@@ -88,7 +89,7 @@ impl Grammar {
     fn from_regex(
         py: Python<'_>,
         regex_string: &str,
-        print_converted_ebnf: bool,
+        #[pyo3(from_py_with = arguments::flag)] print_converted_ebnf: bool,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
@@ -152,13 +153,13 @@ impl Grammar {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn from_json_schema(
         schema: &Bound<'_, PyAny>,
-        any_whitespace: bool,
-        indent: Option<i64>,
-        separators: Option<(String, String)>,
-        strict_mode: bool,
-        max_whitespace_cnt: Option<i64>,
-        print_converted_ebnf: bool,
-        any_order: Option<bool>,
+        #[pyo3(from_py_with = arguments::flag)] any_whitespace: bool,
+        #[pyo3(from_py_with = arguments::number_or_none)] indent: Option<i64>,
+        #[pyo3(from_py_with = arguments::separators)] separators: Option<(String, String)>,
+        #[pyo3(from_py_with = arguments::flag)] strict_mode: bool,
+        #[pyo3(from_py_with = arguments::number_or_none)] max_whitespace_cnt: Option<i64>,
+        #[pyo3(from_py_with = arguments::flag)] print_converted_ebnf: bool,
+        #[pyo3(from_py_with = arguments::flag_or_none)] any_order: Option<bool>,
         formats: &str,
         on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
@@ -214,7 +215,7 @@ impl Grammar {
             None => tags::parse(&text, None, budget),
             Some(vocab) => {
                 let find = |text: &str| structural_tag::find_token(vocab, text);
-                tags::parse(&text, Some(&find), budget)
+                tags::parse(&text, Some(tags::Tokens { find: &find, count: vocab.len() }), budget)
             }
         })?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::StructuralTag))
@@ -275,8 +276,8 @@ impl Grammar {
     fn repeat(
         &self,
         py: Python<'_>,
-        min: i64,
-        max: Option<i64>,
+        #[pyo3(from_py_with = arguments::number)] min: i64,
+        #[pyo3(from_py_with = arguments::number_or_none)] max: Option<i64>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (Ok(min), Ok(max)) = (u32::try_from(min), max.map(u32::try_from).transpose()) else {

@@ -1,10 +1,11 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
-//! Reading order: [`mod@errors`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
+//! Reading order: [`mod@errors`], [`arguments`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
 //! [`batch`], one file for each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments and the
 //! report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms;
 //! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
 
+mod arguments;
 mod batch;
 mod body;
 mod buffer;

@@ -18,6 +18,7 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 use tokenstile_engine::{Matcher, MatcherOptions};
 
+use crate::arguments;
 use crate::buffer::mask::MaskArray;
 use crate::capture::Capture;
 use crate::compiled::CompiledGrammar;
@@ -36,7 +37,7 @@ use crate::errors;
 /// ``terminate_without_stop_token``. A number that is too small raises ``TokenBudgetError``, which says what is enough.
 ///
 /// ``on_capture`` is called with a `Capture` as soon as it is certain, while tokens and strings are accepted.
-#[pyclass(frozen, subclass, module = "tokenstile")]
+#[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct GrammarMatcher {
     matcher: Mutex<Matcher>,
     compiled_grammar: Py<CompiledGrammar>,
@@ -61,9 +62,9 @@ impl GrammarMatcher {
     fn new(
         compiled_grammar: &Bound<'_, PyAny>,
         override_stop_tokens: Option<&Bound<'_, PyAny>>,
-        terminate_without_stop_token: bool,
-        max_rollback_tokens: i64,
-        default_temperature: Option<f32>,
+        #[pyo3(from_py_with = arguments::flag)] terminate_without_stop_token: bool,
+        #[pyo3(from_py_with = arguments::number)] max_rollback_tokens: i64,
+        #[pyo3(from_py_with = arguments::temperature)] default_temperature: Option<f32>,
         max_tokens: Option<&Bound<'_, PyAny>>,
         on_capture: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
@@ -109,7 +110,11 @@ impl GrammarMatcher {
     ///
     /// A stop token fits when the grammar is complete, and terminates the matcher.
     #[pyo3(signature = (token_id, *, debug_print = false))]
-    fn accept_token(&self, token_id: &Bound<'_, PyAny>, debug_print: bool) -> PyResult<bool> {
+    fn accept_token(
+        &self,
+        token_id: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
+    ) -> PyResult<bool> {
         let py = token_id.py();
         let accepted = token_id_of(token_id)?.is_some_and(|token| self.lock(py).accept_token(token));
         self.report_captures(py)?;
@@ -126,7 +131,7 @@ impl GrammarMatcher {
     fn accept_string(
         &self,
         input_str: &Bound<'_, PyAny>,
-        debug_print: bool,
+        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
         token_count: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let bytes = bytes_of(input_str)?;
@@ -149,8 +154,8 @@ impl GrammarMatcher {
     fn fill_next_token_bitmask(
         &self,
         bitmask: &Bound<'_, PyAny>,
-        index: isize,
-        debug_print: bool,
+        #[pyo3(from_py_with = arguments::row)] index: isize,
+        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
     ) -> PyResult<bool> {
         let py = bitmask.py();
         let mask = MaskArray::open(bitmask, self.words)?;
@@ -224,7 +229,11 @@ impl GrammarMatcher {
 
     /// Take back the last ``num_tokens`` steps. A step is a token or a string, a stop token too.
     #[pyo3(signature = (num_tokens = 1))]
-    fn rollback(&self, py: Python<'_>, num_tokens: i64) -> PyResult<()> {
+    fn rollback(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::number)] num_tokens: i64,
+    ) -> PyResult<()> {
         let result = usize::try_from(num_tokens).ok().map(|steps| self.lock(py).rollback(steps));
         match result {
             Some(Ok(())) => Ok(()),
@@ -251,7 +260,7 @@ impl GrammarMatcher {
     fn get_captures<'py>(
         &self,
         py: Python<'py>,
-        deduplicate: bool,
+        #[pyo3(from_py_with = arguments::flag)] deduplicate: bool,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let captures = py.detach(|| self.matcher.lock().captures(deduplicate));
         let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
@@ -260,7 +269,11 @@ impl GrammarMatcher {
 
     /// The captures with their places: what ``get_captures`` gives, and where it stands in the output.
     #[pyo3(signature = (*, deduplicate = true))]
-    fn get_captures_with_spans(&self, py: Python<'_>, deduplicate: bool) -> PyResult<Vec<Capture>> {
+    fn get_captures_with_spans(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::flag)] deduplicate: bool,
+    ) -> PyResult<Vec<Capture>> {
         let captures = py.detach(|| self.matcher.lock().capture_spans(deduplicate));
         let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
         Ok(captures.into_iter().map(Capture::from).collect())
@@ -391,22 +404,25 @@ pub(crate) fn terminated(py: Python<'_>) -> PyErr {
 
 /// A token id, or nothing for a number that no token can have.
 pub(crate) fn token_id_of(token: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
-    match token.extract::<i64>() {
-        Ok(id) => Ok(u32::try_from(id).ok()),
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(token.py()) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let Some(id) = arguments::integer(token)? else {
+        let message = format!("a token id must be an int, not {}", errors::type_name(token));
+        return Err(errors::argument(token.py(), message));
+    };
+    Ok(u32::try_from(id).ok())
 }
 
 /// A number of tokens, or an error that names the argument. More than can be counted are as many as can be.
 fn token_count(name: &str, count: &Bound<'_, PyAny>) -> PyResult<u32> {
     let py = count.py();
-    if count.lt(0)? {
-        return Err(errors::argument(py, format!("{name} must not be negative, not {count}")));
-    }
-    match count.extract::<u32>() {
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyOverflowError>(py) => Ok(u32::MAX),
-        result => result,
+    match arguments::integer(count)? {
+        None => {
+            let found = errors::type_name(count);
+            Err(errors::argument(py, format!("{name} must be an int, not {found}")))
+        }
+        Some(number) if number < 0 => {
+            Err(errors::argument(py, format!("{name} must not be negative, not {count}")))
+        }
+        Some(number) => Ok(u32::try_from(number).unwrap_or(u32::MAX)),
     }
 }
 
@@ -426,7 +442,11 @@ fn stop_tokens(tokens: &Bound<'_, PyAny>, vocab_size: usize) -> PyResult<Vec<u32
     let py = tokens.py();
     let ids = match tokens.extract::<i64>() {
         Ok(id) => vec![id],
-        Err(_) => tokens.extract::<Vec<i64>>()?,
+        Err(_) => tokens.extract::<Vec<i64>>().map_err(|_| {
+            let found = errors::type_name(tokens);
+            let message = format!("override_stop_tokens must be an int or a list of ints, not {found}");
+            errors::argument(py, message)
+        })?,
     };
     if ids.is_empty() {
         return Err(errors::argument(py, "override_stop_tokens must not be empty"));

@@ -2,6 +2,7 @@
 
 A kernel is called as ``kernel(logits, bitmask, vocab_size, indices)`` and writes minus infinity over the logits that
 the bitmask forbids. `tokenstile.apply_token_bitmask_inplace` chooses one and explains the arguments.
+`apply_token_bitmask_mlx` is another matter: arrays of MLX do not change, so it gives new ones back.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Kernel(Protocol):
 
 def find(backend: str) -> Kernel:
     """Return the kernel of that name."""
-    if backend not in _MODULES:
+    if not isinstance(backend, str) or backend not in _MODULES:
         names = ", ".join(sorted(_MODULES))
         raise InvalidArgumentError(f"unknown backend {backend!r}; there are: auto, {names}")
     try:
@@ -70,8 +71,10 @@ def _automatic_for_gpus() -> str:
     return "cuda" if sys.modules["torch"].version.cuda else "torch_native"
 
 
-def __getattr__(name: str) -> Kernel:
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the kernel for MLX has arguments of its own
     """Give the kernels by XGrammar's names: ``apply_token_bitmask_inplace_cpu`` and so on."""
+    if name == "apply_token_bitmask_mlx":
+        return import_module(f"{__name__}.{name}").apply_token_bitmask_mlx
     backend = {"torch": "torch_native"}.get(
         suffix := name.removeprefix("apply_token_bitmask_inplace_"), suffix
     )

@@ -16,6 +16,6 @@ __all__ = ["CallableModule"]
 class CallableModule(ModuleType):
     """A module that has a function of its own name."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - those of the kernel
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - those of the kernel
         """Call that function."""
-        getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)
+        return getattr(self, self.__name__.rpartition(".")[2])(*args, **kwargs)

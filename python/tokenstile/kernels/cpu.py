@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from tokenstile._arguments import whole_number, whole_numbers
 from tokenstile._core import apply_token_bitmask_inplace_cpu
+from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,5 +22,8 @@ def apply_token_bitmask_inplace(
     indices: Iterable[int] | None = None,
 ) -> None:
     """Apply ``bitmask`` to ``logits``."""
-    rows = None if indices is None else [int(index) for index in indices]
-    apply_token_bitmask_inplace_cpu(logits, bitmask, vocab_size, rows)
+    rows = None if indices is None else whole_numbers("indices", indices)
+    columns = None if vocab_size is None else whole_number("vocab_size", vocab_size)
+    if columns is not None and not 0 <= columns <= sys.maxsize:
+        raise InvalidArgumentError(f"vocab_size must be between 0 and {sys.maxsize}, not {columns}")
+    apply_token_bitmask_inplace_cpu(logits, bitmask, columns, rows)

@@ -5,10 +5,10 @@
 >>> get_model_structural_tag("hermes", tools).format.triggers
 ['<tool_call>']
 
-`get_model_structural_tag` takes the name of a family and tools as OpenAI's API has them. A family is a file here: what
-its calls look like is data (`template.Template`), and what that means for each choice of tools is in `template`, once
-for all. The few families that do not fit have a function of their own. ``docs/structural_tags.md`` lists the families,
-and has the recipe for adding one.
+`get_model_structural_tag` takes the name of a family and tools as OpenAI's API has them. A family is a file of
+`families`: what its calls look like is data (`template.Template`), and what that means for each choice of tools is in
+`build`, once for all. The few families that do not fit have a function of their own. ``docs/structural_tags.md`` lists
+the families, and has the recipe for adding one.
 
 Needs the package ``pydantic``, as `tokenstile.structural_tag` does.
 """
@@ -17,24 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenstile.tool_calling import (
-    cohere,
-    deepseek,
-    exaone,
-    gemma,
-    glm,
-    granite,
-    harmony,
-    hermes,
-    kimi,
-    llama,
-    mimo,
-    minimax,
-    mistral,
-    nemotron,
-    phi,
-    qwen,
-)
+from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.tool_calling import families
 from tokenstile.tool_calling.choice import normalize_tool_choice
 from tokenstile.tool_calling.registry import find_builder, model_names, register_model_structural_tag
 
@@ -43,36 +27,15 @@ if TYPE_CHECKING:
     from tokenstile.tool_calling.schema import ToolChoiceOptionParam, ToolParam
 
 __all__ = [
-    "cohere",
-    "deepseek",
-    "exaone",
-    "gemma",
+    "families",
     "get_builtin_structural_tag",
     "get_model_structural_tag",
-    "glm",
-    "granite",
-    "harmony",
-    "hermes",
-    "kimi",
-    "llama",
-    "mimo",
-    "minimax",
-    "mistral",
     "model_names",
-    "nemotron",
     "normalize_tool_choice",
-    "phi",
-    "qwen",
     "register_model_structural_tag",
 ]
 
-_REASONING = {
-    True: "enabled",
-    False: "disabled",
-    "enabled": "enabled",
-    "disabled": "disabled",
-    "auto": "auto",
-}
+_MODES = ("enabled", "disabled", "auto")
 
 
 def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
@@ -106,12 +69,9 @@ def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     Raises ``ValueError`` for a family that does not exist, and for choices that the tools do not allow.
     """
     builder = find_builder(model)
-    try:
-        mode = _REASONING[reasoning]
-    except (KeyError, TypeError):
-        raise ValueError(
-            "The 'reasoning' argument must be a bool or one of: 'enabled', 'disabled', 'auto'."
-        ) from None
+    mode = _mode(reasoning)
+    if not isinstance(parallel_tool_calls, bool):
+        raise InvalidArgumentError("The 'parallel_tool_calls' argument must be a bool.")
     function_tools, builtin_tools, choice = normalize_tool_choice(tools, tool_choice)
     return builder(
         function_tools,
@@ -122,6 +82,17 @@ def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
         exclude_special_tokens=exclude_special_tokens,
         max_whitespace_cnt=max_whitespace_cnt,
         parallel_tool_calls=parallel_tool_calls,
+    )
+
+
+def _mode(reasoning: bool | str) -> str:
+    """Return the mode of reasoning that an argument stands for."""
+    if isinstance(reasoning, bool):
+        return "enabled" if reasoning else "disabled"
+    if isinstance(reasoning, str) and reasoning in _MODES:
+        return reasoning
+    raise InvalidArgumentError(
+        "The 'reasoning' argument must be a bool or one of: 'enabled', 'disabled', 'auto'."
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from tokenstile.exceptions import InvalidArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,10 +38,9 @@ def register_model_structural_tag(name: str) -> Callable[[_Function], _Function]
 
 def find_builder(name: str) -> Builder:
     """Return the function of a family."""
-    try:
-        return _BUILDERS[name]
-    except (KeyError, TypeError):
-        raise ValueError(f"Unknown format type: {name}, supported types: {model_names()}") from None
+    if not isinstance(name, str) or name not in _BUILDERS:
+        raise InvalidArgumentError(f"Unknown format type: {name}, supported types: {model_names()}")
+    return _BUILDERS[name]
 
 
 def model_names() -> list[str]:

@@ -163,8 +163,8 @@ impl Case {
         let find = |text: &str| (0..).zip(&tokens).find(|(_, token)| *token == text.as_bytes());
         let find = |text: &str| find(text).map(|(id, _)| id);
         if let Some(tag) = &self.structural_tag {
-            let find = (!tokens.is_empty()).then_some(&find as &ebnf::TokenResolver<'_>);
-            return structural_tag::parse(tag, find, &budget);
+            let known = structural_tag::Tokens { find: &find, count: tokens.len() };
+            return structural_tag::parse(tag, (!tokens.is_empty()).then_some(known), &budget);
         }
         match (&self.ebnf, &self.gbnf, &self.regex) {
             (Some(text), None, None) => ebnf::parse(text, root, &limits, &budget),

@@ -144,18 +144,21 @@ fn tokens_dispatch() {
 }
 
 #[test]
-fn thousands_of_tags_are_quick() {
+fn thousands_of_tags_are_one_automaton() {
     for shape in ["<function=tool_NUMBER>", "|NUMBER|"] {
         let tags: Vec<String> = (0..4_000).map(|at| shape.replace("NUMBER", &at.to_string())).collect();
         let pairs: Vec<String> = tags.iter().map(|tag| format!("({tag:?}, r)")).collect();
         let source = format!("r ::= \"x\"\nroot ::= TagDispatch({})", pairs.join(", "));
         let budget = Budget::default();
         let grammar = ebnf::parse(&source, "root", budget.limits(), &budget).unwrap();
-        let started = std::time::Instant::now();
         let lowered = lower(grammar, &budget).unwrap();
-        assert!(started.elapsed().as_millis() < 2_000, "{shape} took {:?}", started.elapsed());
         let automata = lowered.exprs().filter(|(_, expr)| matches!(expr, Expr::Automaton(_))).count();
         assert!(automata <= 2, "{automata}");
+        assert!(
+            lowered.exprs().count() <= 4 * tags.len(),
+            "{shape}: {} expressions",
+            lowered.exprs().count()
+        );
     }
 }
 

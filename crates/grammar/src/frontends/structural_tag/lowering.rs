@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::Tokens;
 use super::fields::Fields;
 use super::formats;
 use super::path::Path;
@@ -75,7 +76,7 @@ pub(super) struct Lowering<'a> {
     pub(super) shared: Shared,
     pub(super) budget: &'a Budget,
     pub(super) document: &'a Document,
-    tokens: Option<&'a TokenResolver<'a>>,
+    tokens: Option<Tokens<'a>>,
     names: Names,
     /// Grammars of schemas and EBNF texts, by what they were made of: tools often share them.
     pub(super) parts: FxHashMap<String, ExprId>,
@@ -85,11 +86,7 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    pub(super) fn new(
-        document: &'a Document,
-        tokens: Option<&'a TokenResolver<'a>>,
-        budget: &'a Budget,
-    ) -> Self {
+    pub(super) fn new(document: &'a Document, tokens: Option<Tokens<'a>>, budget: &'a Budget) -> Self {
         Lowering {
             shared: Shared::new(Builder::new(budget.limits())),
             budget,
@@ -116,13 +113,8 @@ impl<'a> Lowering<'a> {
 
     /// A new rule for `body`.
     pub(super) fn rule(&mut self, name: &str, body: ExprId) -> RuleId {
-        self.rule_with(name, body, RuleOptions::default())
-    }
-
-    /// The same with options.
-    pub(super) fn rule_with(&mut self, name: &str, body: ExprId, options: RuleOptions) -> RuleId {
         let rule = self.declare(name);
-        self.shared.builder.define(rule, body, options);
+        self.shared.builder.define(rule, body, RuleOptions::default());
         rule
     }
 
@@ -188,14 +180,20 @@ impl<'a> Lowering<'a> {
 
     /// What finds tokens by their text.
     pub(super) fn token_resolver(&self) -> Option<&'a TokenResolver<'a>> {
-        self.tokens
+        self.tokens.map(|tokens| tokens.find)
     }
 
     /// The id of a token that is given by its id or its text.
     pub(super) fn token(&mut self, json: &Json, path: &Path<'_>) -> Result<u32> {
         match json {
-            Json::Number(text) => match text.parse() {
-                Ok(id) => Ok(id),
+            Json::Number(text) => match text.parse::<u32>() {
+                Ok(id) => match self.tokens {
+                    Some(known) if id as usize >= known.count => Err(path.invalid(format!(
+                        "token {id} is not in the vocabulary, whose size is {}",
+                        known.count
+                    ))),
+                    _ => Ok(id),
+                },
                 Err(_) => Err(path.invalid(format!("a token id is an integer from 0 on, not {text}"))),
             },
             Json::String(text) => match self.tokens {
@@ -204,7 +202,7 @@ impl<'a> Lowering<'a> {
                         "the token {text:?} is given by its text: token string resolution requires tokenizer_info"
                     ))
                     .with_help("pass `tokenizer_info`, or use `GrammarCompiler.compile_structural_tag`")),
-                Some(find) => find(text)
+                Some(known) => (known.find)(text)
                     .ok_or_else(|| path.invalid(format!("no token of the vocabulary is {text:?}"))),
             },
             other => Err(path.invalid(format!("a token is an id or a string, not {}", other.type_name()))),

@@ -40,7 +40,17 @@ use path::Path;
 
 pub use formats::names as format_names;
 
-/// The grammar of a structural tag, given as a JSON text. Tokens that are given by their text are found by `tokens`.
+/// What is known of the tokens of a vocabulary.
+#[derive(Clone, Copy)]
+pub struct Tokens<'t> {
+    /// Finds a token by its text.
+    pub find: &'t TokenResolver<'t>,
+    /// How many there are: ids are less.
+    pub count: usize,
+}
+
+/// The grammar of a structural tag, given as a JSON text. Tokens that are given by their text are found by `tokens`, which
+/// also says which ids there are.
 ///
 /// What is not JSON is a syntax error; all else that is wrong is an error at a path within the tag.
 ///
@@ -51,7 +61,7 @@ pub use formats::names as format_names;
 /// assert_eq!(grammar.to_string(), "root ::= \"yes\"\n");
 /// # Ok::<(), tokenstile_grammar::Error>(())
 /// ```
-pub fn parse(source: &str, tokens: Option<&TokenResolver<'_>>, budget: &Budget) -> Result<Grammar> {
+pub fn parse(source: &str, tokens: Option<Tokens<'_>>, budget: &Budget) -> Result<Grammar> {
     let document = Document::parse(source, budget)?;
     let format = format_of(document.root())?;
     let mut lowering = Lowering::new(&document, tokens, budget);

@@ -2,9 +2,10 @@
 
 use super::super::fields::Fields;
 use super::super::lowering::{Context, Lowered, Lowering, joined};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frontends::{ebnf, regex as regexes};
 use crate::ir::RuleOptions;
+use crate::passes::analysis;
 
 /// Just this text.
 pub(super) fn const_string(
@@ -60,6 +61,9 @@ pub(super) fn grammar(
     let (tokens, budget) = (lowering.token_resolver(), lowering.budget);
     let parsed = ebnf::parse_with_tokens(text, "root", tokens, budget.limits(), budget)
         .map_err(|error| place.within("the grammar", &error))?;
+    if !analysis::productive(&parsed, budget)?[parsed.rule(parsed.root()).body.index()] {
+        return Err(place.invalid("the grammar generates nothing: no finite string matches it"));
+    }
     let expr = lowering.take_in(&parsed)?;
     lowering.parts.insert(key, expr);
     Ok(Lowered::closed(expr))

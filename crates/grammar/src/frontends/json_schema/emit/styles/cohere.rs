@@ -16,6 +16,7 @@ pub(super) const TAGS: Tags = Tags {
     space_around: true,
     space_around_text: true,
     text_end: "</cofl:value>",
+    marks: &[],
     nesting: Nesting::Tags { item: "<cofl:value type=\"", item_close: "</cofl:value>" },
 };
 

@@ -16,6 +16,7 @@ pub(super) const TAGS: Tags = Tags {
     space_around: true,
     space_around_text: false,
     text_end: "</｜DSML｜parameter>",
+    marks: &["｜DSML｜"],
     nesting: Nesting::Json,
 };
 

@@ -21,6 +21,7 @@ pub(super) const TAGS: Tags = Tags {
     space_around: false,
     space_around_text: false,
     text_end: "<|\"|>",
+    marks: &["{", "}", "[", "]", ","],
     nesting: Nesting::Brackets,
 };
 

@@ -15,5 +15,6 @@ pub(super) const TAGS: Tags = Tags {
     space_around: true,
     space_around_text: true,
     text_end: "</arg_value>",
+    marks: &["<arg_key>", "<arg_value>", "</arg_value>", "<tool_call>", "</tool_call>"],
     nesting: Nesting::Json,
 };

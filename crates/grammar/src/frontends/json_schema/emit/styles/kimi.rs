@@ -15,6 +15,7 @@ pub(super) const TAGS: Tags = Tags {
     space_around: true,
     space_around_text: true,
     text_end: "<|close|>argument<|sep|>",
+    marks: &[],
     nesting: Nesting::Json,
 };
 

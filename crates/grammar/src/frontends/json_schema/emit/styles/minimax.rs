@@ -16,6 +16,7 @@ pub(super) const TAGS: Tags = Tags {
     space_around: true,
     space_around_text: true,
     text_end: "</parameter>",
+    marks: &["<parameter", "</parameter>", "<invoke", "</invoke>", "minimax:tool_call>"],
     nesting: Nesting::Json,
 };
 
@@ -32,5 +33,6 @@ pub(super) const M3_TAGS: Tags = Tags {
     space_around: false,
     space_around_text: false,
     text_end: "]<]minimax[>[",
+    marks: &["]<]minimax["],
     nesting: Nesting::Tags { item: "]<]minimax[>[<item>", item_close: "]<]minimax[>[</item>" },
 };

@@ -7,8 +7,8 @@
 //! - The text of a string does not hold the tag that closes it, nor what overlaps with that. Conditions of the schema
 //!   (`pattern`, `maxLength`, `enum`) hold of the text without the white space around it, where the style allows any.
 //! - A value that may be a string or something else may be written in both ways.
-//! - Names are written as they are, but for the styles that escape them. One that holds what ends a name is refused, as no
-//!   reader could find its end. Keys that the schema does not list are
+//! - Names are written as they are, but for the styles that escape them. One that holds what ends a name, or a mark of the
+//!   style, is refused, as a reader would take it for another. Keys that the schema does not list are
 //!   identifiers, `[a-zA-Z_][a-zA-Z0-9_]*`; that no two of them are equal is not enforced.
 //! - An object that can have no members is nothing at all, without white space; in braces it is empty braces.
 //!
@@ -98,8 +98,13 @@ pub(super) struct Tags {
     space_around_text: bool,
     /// What the text of a string may not hold.
     text_end: &'static str,
+    /// What a key may not hold besides what ends it, as readers look for it.
+    marks: &'static [&'static str],
     nesting: Nesting,
 }
+
+/// How families write the tokens that structure their texts: a key that holds one would be read as that token.
+const TOKEN_MARKS: [&str; 4] = ["<|", "|>", "<｜", "｜>"];
 
 fn no_kind(_: Kind) -> &'static str {
     ""
@@ -133,15 +138,20 @@ impl Tags {
         out
     }
 
-    /// Fails if whoever reads the tag would take the key to end before it does.
+    /// Fails if whoever reads the tag would take the key to end before it does, or something in it for a mark.
     fn check_key(&self, key: &str) -> Result<()> {
         let end = if self.after_key.starts_with('"') { "\"" } else { self.after_key };
         let escaped = self.escaped(key);
-        if format!("{escaped}{end}").find(end) == Some(escaped.len()) {
+        let (what, role) = if format!("{escaped}{end}").find(end) != Some(escaped.len()) {
+            (end, "its end")
+        } else if let Some(mark) = TOKEN_MARKS.iter().chain(self.marks).find(|&&mark| escaped.contains(mark))
+        {
+            (*mark, "a mark")
+        } else {
             return Ok(());
-        }
+        };
         let message = format!(
-            "the key {key:?} cannot be written in this style: {end:?} in it would be taken for its end"
+            "the key {key:?} cannot be written in this style: {what:?} in it would be taken for {role}"
         );
         Err(Error::unsupported(message).with_help("give the property another name"))
     }

@@ -15,5 +15,6 @@ pub(super) const TAGS: Tags = Tags {
     space_around: true,
     space_around_text: true,
     text_end: "</parameter>",
+    marks: &["<parameter=", "<function="],
     nesting: Nesting::Json,
 };

@@ -1,0 +1,40 @@
+"""Wrong arguments are errors in our own words, whatever they are; see `wrong_arguments`."""
+
+from __future__ import annotations
+
+import pydantic
+
+import tokenstile as xgr
+from tests.wrong_arguments import outcomes
+
+# What Python and Pydantic say themselves is clear where it is said of the argument that was passed.
+CLEAR = (xgr.TokenstileError, TypeError, UnicodeEncodeError, pydantic.ValidationError)
+
+
+def test_the_right_arguments_are_right():
+    for call, error in outcomes(xgr):
+        if call.endswith("(...)"):
+            assert error is None, call
+
+
+def test_errors_are_clear():
+    unclear = {}
+    for call, error in outcomes(xgr):
+        if error is not None and not isinstance(error, CLEAR) and type(error) is not ValueError:
+            unclear[call] = repr(error)
+    assert not unclear
+
+
+def test_errors_of_types_say_what_was_given():
+    told = (
+        "not supported between",
+        "unsupported operand",
+        "unhashable",
+        "subscriptable",
+    )
+    unclear = {
+        call: str(error)
+        for call, error in outcomes(xgr)
+        if error is not None and any(words in str(error) for words in told)
+    }
+    assert not unclear
