@@ -26,9 +26,9 @@ from tokenstile.structured_output.speculation import (
     Outcome,
     acceptable_count,
     acceptable_prefix,
-    allow_opening,
     fill_rows_by_contract,
 )
+from tokenstile.structured_output.thought_rows import allow_opening, fill_thought_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -199,8 +199,9 @@ class _Work:
             return None
         if request.matcher is None or len(tokens) > 0:
             return self._fill_by_contract(request, tokens, parents, rows)
-        if request.is_thinking:
-            rows.fill(-1)
+        gate, position = request.gate, request.position
+        if gate is not None and position is not None and position.thinking:
+            fill_thought_row(request.grammar, gate, position, rows[0])
         else:
             self._add_native(request.matcher)
             self.openings.append((request, self.starts[-1]))

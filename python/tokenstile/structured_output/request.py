@@ -205,7 +205,7 @@ class StructuredOutputRequest:
 
     @property
     def is_thinking(self) -> bool:
-        """Whether a thought is under way, so that nothing is constrained."""
+        """Whether a thought is under way, so that only the beginning of an answer is constrained."""
         return self.position is not None and self.position.thinking
 
     @property
@@ -231,7 +231,7 @@ class StructuredOutputRequest:
             if grammar.is_terminated():
                 break
             position, feed = self.gate.step(self.position, operator.index(token))
-            steps = feed_grammar(grammar, feed)
+            steps = feed_grammar(grammar, feed, self.gate)
             if steps is None:
                 self.rollback(len(self._trail) - mark)
                 return False
