@@ -3,22 +3,27 @@
 Each request has one row, and one more for each of its drafts, side by side, in the order in which the requests are
 given. Rows of grammars of tokenstile are filled by one native call for the whole batch, without the GIL, on several
 threads.
-Rows that are free of constraints (requests without structure, finished ones, thoughts) are all ones. The few that need
-both drafts and a look at thoughts, and those of other backends, go through the contract one by one; if one of those
-raises, its request fails and its rows are all ones, and the others know nothing of it.
+Rows that are free of constraints (requests without structure, finished ones) are all ones. The few that need a look at
+thoughts, and those of other backends, go through the contract one by one; if one of those raises, its request fails,
+and the others know nothing of it.
+
+A request that failed or was cancelled should not be in a batch, and an engine that knows of it ends it. One that does
+not must not let it write what it likes under the name of a structured output: its rows allow its stop tokens and
+nothing else, and `GrammarBitmask.errors` says why.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tokenstile._core import BatchGrammarMatcher, batch_fill_drafts
-from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.exceptions import InvalidArgumentError, TokenstileError
 from tokenstile.structured_output.backend import TokenstileGrammar
+from tokenstile.structured_output.bits import allow_only
 from tokenstile.structured_output.request import RequestStatus
 from tokenstile.structured_output.speculation import (
     PADDING,
@@ -60,6 +65,8 @@ class GrammarBitmask:
     """How many drafts the model may accept: those of a chain from the first on; of a tree, all that fit."""
     draft_outcomes: list[Sequence[int]]
     """What became of each draft: see `tokenstile.structured_output.speculation.Outcome`."""
+    errors: Mapping[str, BaseException] = field(default_factory=dict)
+    """What is wrong with the requests of the batch that failed or were cancelled; their rows let them only end."""
 
     def in_batch_order(self, batch: Iterable[tuple[str, int]]) -> npt.NDArray[np.int32]:
         """Return new rows in the order of an engine's batch: pairs of a request and its number of rows.
@@ -104,7 +111,9 @@ class BatchFiller:
         work.fill(self.batch)
         rows = bitmask[: work.row]
         ids = [request.request_id for request in requests]
-        return GrammarBitmask(rows, ids, work.starts, work.counts, work.acceptable, work.outcomes)
+        return GrammarBitmask(
+            rows, ids, work.starts, work.counts, work.acceptable, work.outcomes, work.errors
+        )
 
     def _fill_plainly(
         self,
@@ -140,6 +149,7 @@ class _Work:
         self.tokens: list[Sequence[int]] = []
         self.parents: list[Sequence[int] | None] = []
         self.openings: list[tuple[StructuredOutputRequest, int]] = []
+        self.errors: dict[str, BaseException] = {}
 
     def add(self, request: StructuredOutputRequest) -> None:
         """Give a request its rows."""
@@ -188,9 +198,11 @@ class _Work:
             raise InvalidArgumentError(
                 f"the grammar of {request.request_id!r} is not ready: the request cannot be scheduled"
             )
-        if status is not RequestStatus.READY:
+        if status is RequestStatus.FINISHED:
             rows.fill(-1)
             return [Outcome.UNREAD] * len(tokens)
+        if status is not RequestStatus.READY:
+            return self._close(request, rows)
         if request.grammar is None:
             rows.fill(-1)
             return [Outcome.UNREAD if token == PADDING else Outcome.ACCEPTED for token in tokens]
@@ -225,8 +237,13 @@ class _Work:
             return fill_rows_by_contract(grammar, tree, rows, gate=request.gate, position=request.position)
         except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
             self.on_error(request, error)
-            rows.fill(-1)
-            return [Outcome.UNREAD] * len(plain)
+            return self._close(request, rows)
+
+    def _close(self, request: StructuredOutputRequest, rows: npt.NDArray[np.int32]) -> Sequence[int]:
+        """Let a request that failed or was cancelled only end."""
+        allow_only(rows, request.stop_token_ids)
+        self.errors[request.request_id] = request.failure or TokenstileError("the request failed")
+        return [Outcome.UNREAD] * (len(rows) - 1)
 
     def _note(self, request: int, outcomes: Sequence[int], *, is_tree: bool = False) -> None:
         self.outcomes[request] = outcomes

@@ -15,7 +15,9 @@
 It belongs to no engine: it knows request ids, token ids and arrays. The rules:
 
 1. A request's trouble is its own. Grammars that cannot be compiled, time limits, cancellations and backends that raise
-   reach that request's future or ``error``, and no other.
+   reach that request's future or ``error``, and no other. In a batch its rows allow its stop tokens only, and
+   `GrammarBitmask.errors` names it: vLLM never schedules such a request, and an engine that does must not let it write
+   as if it had no structure.
 2. A request that the manager does not know is an error and not an unconstrained one. Requests without structure are
    begun with ``params=None``.
 3. Requests may be begun, cancelled, advanced and released from many threads. Batches that use the manager's own bitmask
@@ -157,6 +159,7 @@ class StructuredOutputManager:
             future,
             gate=gate,
             position=None if gate is None else gate.begin(prompt_token_ids),
+            stop_token_ids=stops,
         )
         with self._lock:
             if request_id in self._requests:
@@ -256,7 +259,7 @@ class StructuredOutputManager:
         return self.get(request_id).is_schedulable
 
     def cancel(self, request_id: str) -> None:
-        """Give a request up. It stays known until it is released; its rows allow everything."""
+        """Give a request up. It stays known until it is released; its rows let it only end."""
         self.get(request_id).cancel()
 
     def release(self, request_id: str) -> None:

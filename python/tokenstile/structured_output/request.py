@@ -21,7 +21,7 @@ from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.feeding import feed_grammar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from tokenstile._core import GrammarMatcher
     from tokenstile.structured_output.compile_pool import GrammarFuture
@@ -44,9 +44,9 @@ class RequestStatus(Enum):
     FINISHED = "finished"
     """Its text has ended; its rows allow everything."""
     FAILED = "failed"
-    """Its grammar could not be compiled, or tokens came that do not fit; ``error`` says which."""
+    """Its grammar could not be compiled, or its backend raised; ``error`` says which. Its rows let it only end."""
     CANCELLED = "cancelled"
-    """It was cancelled."""
+    """It was cancelled. Its rows let it only end."""
 
 
 class StructuredOutputRequest:
@@ -68,6 +68,7 @@ class StructuredOutputRequest:
         "params",
         "position",
         "request_id",
+        "stop_token_ids",
         "tokenizer",
     )
 
@@ -81,6 +82,7 @@ class StructuredOutputRequest:
         *,
         gate: ReasoningGate | None = None,
         position: GatePosition | None = None,
+        stop_token_ids: Collection[int] | None = None,
     ) -> None:
         self.request_id = request_id
         """What the engine calls it."""
@@ -89,6 +91,8 @@ class StructuredOutputRequest:
         self.key: StructuredOutputKey | None = None if params is None else params.key
         """What is compiled for it."""
         self.tokenizer = tokenizer
+        self.stop_token_ids = _stop_tokens(stop_token_ids, tokenizer)
+        """The tokens that end its text."""
         self.backend = backend
         """The name of its backend."""
         self.future = future
@@ -158,6 +162,12 @@ class StructuredOutputRequest:
             raise self._cancelled() from None
         self.poll()
         return self.grammar
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why it cannot go on, if it cannot: its error, or that it was cancelled."""
+        status = self.poll()
+        return self._cancelled() if status is RequestStatus.CANCELLED else self.error
 
     def _cancelled(self) -> CancelledError:
         return CancelledError(f"the request {self.request_id!r} was cancelled")
@@ -287,3 +297,9 @@ class StructuredOutputRequest:
 
     def __repr__(self) -> str:
         return f"<StructuredOutputRequest {self.request_id!r} {self.status.value}>"
+
+
+def _stop_tokens(own: Collection[int] | None, tokenizer: KnownTokenizer) -> frozenset[int]:
+    """Return the stop tokens of a request: its own that the model has, or else the tokenizer's."""
+    known = frozenset(token for token in own or () if 0 <= token < tokenizer.info.vocab_size)
+    return known or frozenset(tokenizer.info.stop_token_ids)
