@@ -405,7 +405,7 @@ def test_equal_vocabularies_share_a_backend(make_manager, begin):
     for at, vocabulary in enumerate(vocabularies):
         begin(manager, str(at), tokenizer=vocabulary)
     begin(manager, "padded", tokenizer=xgr.TokenizerInfo(["a", "b", "c", "</s>"], vocab_size=5))
-    assert len(manager._backends._backends) == 2
+    assert len(manager._backends) == 2
     assert manager.get_stats()["compile_cache_hits_total"]["tokenstile"] == 2
 
 

@@ -15,6 +15,7 @@ nothing else, and `GrammarBitmask.errors` says why.
 from __future__ import annotations
 
 import operator
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -100,20 +101,21 @@ class BatchFiller:
         requests: Sequence[StructuredOutputRequest],
         drafts: Mapping[str, Drafts] | None,
         bitmask: Any,  # noqa: ANN401 - any array
-    ) -> GrammarBitmask:
-        """Fill the rows of ``requests``, from row 0 on, and return where they are."""
+    ) -> tuple[GrammarBitmask, Mapping[str, float]]:
+        """Fill the rows of ``requests``, from row 0 on. Returns where they are, and times of backends by themselves."""
         matchers = [request.native for request in requests]
         if not drafts and None not in matchers and len(matchers) <= len(bitmask):
-            return self._fill_plainly(requests, cast("list[GrammarMatcher]", matchers), bitmask)
+            return self._fill_plainly(requests, cast("list[GrammarMatcher]", matchers), bitmask), {}
         work = _Work(np.asarray(bitmask), drafts or {}, self.on_error)
         for request in requests:
             work.add(request)
         work.fill(self.batch)
         rows = bitmask[: work.row]
         ids = [request.request_id for request in requests]
-        return GrammarBitmask(
+        result = GrammarBitmask(
             rows, ids, work.starts, work.counts, work.acceptable, work.outcomes, work.errors
         )
+        return result, work.seconds
 
     def _fill_plainly(
         self,
@@ -150,6 +152,7 @@ class _Work:
         self.parents: list[Sequence[int] | None] = []
         self.openings: list[tuple[StructuredOutputRequest, int]] = []
         self.errors: dict[str, BaseException] = {}
+        self.seconds: dict[str, float] = {}
 
     def add(self, request: StructuredOutputRequest) -> None:
         """Give a request its rows."""
@@ -233,11 +236,15 @@ class _Work:
         if request.matcher is not None:
             # A fork, so that nobody sees it move.
             grammar = TokenstileGrammar(request.matcher.fork())
+        started = time.perf_counter()
         try:
             return fill_rows_by_contract(grammar, tree, rows, gate=request.gate, position=request.position)
         except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
             self.on_error(request, error)
             return self._close(request, rows)
+        finally:
+            seconds = time.perf_counter() - started
+            self.seconds[request.backend] = self.seconds.get(request.backend, 0.0) + seconds
 
     def _close(self, request: StructuredOutputRequest, rows: npt.NDArray[np.int32]) -> Sequence[int]:
         """Let a request that failed or was cancelled only end."""

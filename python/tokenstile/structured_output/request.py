@@ -61,6 +61,7 @@ class StructuredOutputRequest:
         "future",
         "gate",
         "grammar",
+        "holds",
         "is_cancelled",
         "key",
         "matcher",
@@ -83,6 +84,7 @@ class StructuredOutputRequest:
         gate: ReasoningGate | None = None,
         position: GatePosition | None = None,
         stop_token_ids: Collection[int] | None = None,
+        holds: object = None,
     ) -> None:
         self.request_id = request_id
         """What the engine calls it."""
@@ -106,6 +108,8 @@ class StructuredOutputRequest:
         self.error: BaseException | None = None
         """Why it failed."""
         self.is_cancelled = False
+        self.holds = holds
+        """What must live as long as the request: its backend."""
         self.gate, self.position = gate, position
         self.begun_at = time.perf_counter()
         # For each token, where the gate was before it and how many steps the grammar took.
@@ -249,6 +253,18 @@ class StructuredOutputRequest:
             self.position = position
         self._update_native()
         return True
+
+    def count_taken(self, tokens: Sequence[int]) -> int:
+        """Return how many of some tokens would be taken if they fit: those after the end are ignored."""
+        grammar = self._ready_grammar()
+        if grammar is None:
+            return len(tokens)
+        if grammar.is_terminated():
+            return 0
+        # Only a stop token that is not the last one leaves any behind the end.
+        if len(tokens) > 1 and not self.stop_token_ids.isdisjoint(tokens[:-1]):
+            return len(self.validate(tokens))
+        return len(tokens)
 
     def note_step(self) -> None:
         """Note that the grammar took one token of the answer, by another way than `accept`."""

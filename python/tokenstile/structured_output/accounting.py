@@ -1,0 +1,106 @@
+"""What a batch cost, and whom: numbers of one call, put down for each backend that has a part in it.
+
+A batch may have requests of several backends. Rows, tokens and refusals are counted for the backend of their request.
+Time is measured where a backend is called by itself; what is left is that of the one native call, and is shared between
+the backends with grammars of tokenstile, in proportion to what they had in it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from tokenstile.structured_output.batch import GrammarBitmask
+    from tokenstile.structured_output.metrics import Metrics
+    from tokenstile.structured_output.request import StructuredOutputRequest
+
+__all__ = ["Accounting"]
+
+logger = logging.getLogger("tokenstile.structured_output")
+
+
+class Accounting:
+    """Puts down what batches cost."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def count_fill(
+        self,
+        requests: Sequence[StructuredOutputRequest],
+        result: GrammarBitmask,
+        seconds: float,
+        own_seconds: Mapping[str, float],
+    ) -> None:
+        """Put down a batch that was filled; ``own_seconds`` were measured for a backend by itself."""
+        rows: Counter[str] = Counter()
+        drafts: Counter[str] = Counter()
+        acceptable: Counter[str] = Counter()
+        backends = {request.backend for request in requests}
+        if len(backends) == 1:
+            # PERF: nearly always, and batches have hundreds of requests.
+            (backend,) = backends
+            rows[backend] = sum(result.counts)
+            drafts[backend] = rows[backend] - len(requests)
+            acceptable[backend] = sum(result.num_acceptable_drafts) if drafts[backend] else 0
+        else:
+            for request, count, fits in zip(
+                requests, result.counts, result.num_acceptable_drafts, strict=True
+            ):
+                rows[request.backend] += count
+                drafts[request.backend] += count - 1
+                acceptable[request.backend] += fits
+        self._observe("fill_seconds", requests, rows, seconds, own_seconds)
+        for backend, count in rows.items():
+            self._metrics.count("fill_rows_total", backend, count)
+            if drafts[backend]:
+                self._metrics.count("draft_tokens_total", backend, drafts[backend])
+                self._metrics.count("draft_tokens_acceptable_total", backend, acceptable[backend])
+
+    def count_accept(
+        self,
+        requests: Sequence[StructuredOutputRequest],
+        tokens: Mapping[str, Sequence[int]],
+        taken: Sequence[int | None],
+        seconds: float,
+        own_seconds: Mapping[str, float],
+    ) -> None:
+        """Put down tokens that were accepted: how many of each request, or ``None`` where they do not fit."""
+        accepted: Counter[str] = Counter()
+        for request, count in zip(requests, taken, strict=True):
+            if count is None:
+                accepted[request.backend] += 0
+                self._metrics.count("rejected_total", request.backend)
+                refused = list(tokens[request.request_id])
+                logger.debug("tokens of %s do not fit: %s", request.request_id, refused)
+            else:
+                accepted[request.backend] += count
+        self._observe("accept_seconds", requests, accepted, seconds, own_seconds)
+        for backend, count in accepted.items():
+            self._metrics.count("accepted_tokens_total", backend, count)
+
+    def _observe(
+        self,
+        name: str,
+        requests: Sequence[StructuredOutputRequest],
+        amounts: Counter[str],
+        seconds: float,
+        own_seconds: Mapping[str, float],
+    ) -> None:
+        """Share the time of a call out between the backends."""
+        if len(amounts) <= 1:
+            for backend in amounts:
+                self._metrics.observe(name, backend, seconds)
+            return
+        native = {request.backend for request in requests if request.matcher is not None}
+        sharing = native or set(amounts)
+        left = max(seconds - sum(own_seconds.values()), 0.0)
+        total = sum(amounts[backend] for backend in sharing)
+        for backend in sorted({*native, *own_seconds}):
+            part = amounts[backend] / total if total else 1 / len(sharing)
+            share = left * part if backend in sharing else 0.0
+            self._metrics.observe(name, backend, own_seconds.get(backend, 0.0) + share)
