@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-
-import tokenstile as xgr
 from tests.structured_output import backends  # noqa: F401 - registers some
 from tests.stub_model import StubModel
+
+import tokenstile as xgr
 from tokenstile.engine import Engine, FinishReason
 from tokenstile.structured_output import ReasoningMarkers, StructuredOutputsParams
 

@@ -264,7 +264,19 @@ def test_wrong_markers(tiny):
 
 
 # Tokens that end a marker and go on, with right and with wrong beginnings of an answer.
-RESTS = [*"<>/thinkabc \n", "</th", "nk>", ">a", ">c", ">\n", "k>\n\nab", "k>\n\nb", "x</think>ab", "x</think>c", "</s>"]
+RESTS = [
+    *"<>/thinkabc \n",
+    "</th",
+    "nk>",
+    ">a",
+    ">c",
+    ">\n",
+    "k>\n\nab",
+    "k>\n\nb",
+    "x</think>ab",
+    "x</think>c",
+    "</s>",
+]
 
 
 def allowed(manager, request_id, drafts=None):
@@ -276,9 +288,7 @@ def allowed(manager, request_id, drafts=None):
 def begin_thinking(make_manager, backend, **options):
     manager = make_manager(RESTS, reasoning=TEXT, backend=backend, num_speculative_tokens=4, **options)
     thinking = [RESTS.index(token) for token in ("<", "t", "h", "i", "n", "k", ">")]
-    manager.grammar_init(
-        "r", StructuredOutputsParams(regex="ab*c"), prompt_token_ids=thinking
-    ).result(30)
+    manager.grammar_init("r", StructuredOutputsParams(regex="ab*c"), prompt_token_ids=thinking).result(30)
     assert manager.get("r").is_thinking
     return manager
 
@@ -306,9 +316,7 @@ def test_rows_of_thoughts_are_exact(make_manager, backend):
     for _ in range(60):
         written = []
         for _ in range(chooser.randrange(1, 14)):
-            fits = {
-                token for token in RESTS if manager.validate_tokens("r", [RESTS.index(token)]) != []
-            }
+            fits = {token for token in RESTS if manager.validate_tokens("r", [RESTS.index(token)]) != []}
             drafts = [RESTS.index(chooser.choice(sorted(fits)))]
             assert allowed(manager, "r")[0] == fits, written
             assert allowed(manager, "r", {"r": drafts})[0] == fits, written

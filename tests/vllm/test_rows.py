@@ -10,7 +10,7 @@ import pytest
 from vllm.v1.structured_output import ConstraintBounds, StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Kind
 
-from tokenstile.integrations.vllm.backend import TokenstileBackend
+from tokenstile.integrations.vllm.backend import VllmBackend
 
 GRAMMARS = ["[ab]{0,6}", "(Paris|London)(, (Paris|London))*", r'"[^"]{0,20}"', "[0-9]{1,3}"]
 DRAFTS = 4
@@ -19,7 +19,7 @@ DRAFTS = 4
 @pytest.fixture(scope="module")
 def manager(config):
     manager = StructuredOutputManager(config)
-    manager.backend = TokenstileBackend(config, manager.tokenizer, config.model_config.get_vocab_size())
+    manager.backend = VllmBackend(config, manager.tokenizer, config.model_config.get_vocab_size())
     yield manager
     manager.clear_backend()
 

@@ -44,7 +44,9 @@ class Spelling:
         return best[-1]
 
 
-def feed_grammar(grammar: StructuredOutputGrammar, feed: Feed, gate: ReasoningGate | None = None) -> int | None:
+def feed_grammar(
+    grammar: StructuredOutputGrammar, feed: Feed, gate: ReasoningGate | None = None
+) -> int | None:
     """Return how many steps the grammar took, or ``None`` if it refused and did not move.
 
     White space right after the end of a thought is the model's habit, not a part of the answer: what the grammar

@@ -73,6 +73,7 @@ logger = logging.getLogger("tokenstile.structured_output")
 _NO_BACKEND = "none"
 _OWN_GAUGES = ("active_requests", "compiling_requests", "cache_bytes")
 
+
 class StructuredOutputManager:
     """Holds the structured requests of an engine.
 
@@ -416,9 +417,7 @@ class StructuredOutputManager:
                 own_seconds[request.backend] = own_seconds.get(request.backend, 0.0) + seconds
         return [taken[at] for at in range(len(requests))]
 
-    def _accept_by_contract(
-        self, request: StructuredOutputRequest, tokens: Sequence[int]
-    ) -> int | None:
+    def _accept_by_contract(self, request: StructuredOutputRequest, tokens: Sequence[int]) -> int | None:
         """Take tokens; returns how many were taken, or nothing if they do not fit."""
         if request.poll() in {RequestStatus.CANCELLED, RequestStatus.FAILED}:
             return None

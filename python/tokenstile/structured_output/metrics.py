@@ -102,7 +102,9 @@ class Metrics:
 
     def remove_collector(self, collector: Collector) -> None:
         """Ask no more. What the counters have come to stays; gauges go."""
-        last = {place: number for place, number in collector().items() if DESCRIPTIONS[place[0]][0] == "counter"}
+        last = {
+            place: number for place, number in collector().items() if DESCRIPTIONS[place[0]][0] == "counter"
+        }
         with self._lock:
             if collector in self._collectors:
                 self._collectors.remove(collector)

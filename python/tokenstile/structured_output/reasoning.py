@@ -1,9 +1,9 @@
 """Reasoning: the constraint sleeps while the model thinks.
 
 A reasoning model writes thoughts between two markers and then its answer. Only the answer has a structure, so while a
-request thinks its rows allow what it likes and its grammar stays where it is. Where a thought begins and ends is decided
-here, token by token, by a pure function from a place to the next one (`ReasoningGate.step`). Rolling back is then
-keeping the older place, and drafts are followed without touching anything.
+request thinks its rows allow what it likes and its grammar stays where it is. Where a thought begins and ends is
+decided here, token by token, by a pure function from a place to the next one (`ReasoningGate.step`). Rolling back is
+then keeping the older place, and drafts are followed without touching anything.
 
 Markers are tokens (ids) or texts. A text is found wherever it falls: as one token, spelled by several, or in the middle
 of one, in which case what follows it in the same token belongs to the answer and is fed to the grammar. Such a token is

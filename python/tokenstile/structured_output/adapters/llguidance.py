@@ -12,7 +12,7 @@ import numpy as np
 from tokenstile.bitmask import get_bitmask_shape
 from tokenstile.exceptions import GrammarError, UnsupportedFeatureError
 from tokenstile.structured_output.adapters.stopping import GrammarWithOwnStops
-from tokenstile.structured_output.backend import looks_like_lark
+from tokenstile.structured_output.constraint import looks_like_lark
 from tokenstile.structured_output.contract import StructuredOutputBackend
 from tokenstile.structured_output.key import GrammarType
 
