@@ -46,7 +46,7 @@ class BackendContext:
     disable_any_whitespace: bool = False
     """Whether JSON has no white space between its parts."""
     disable_additional_properties: bool = False
-    """Whether objects have no properties but those that their schema names, if it names some and is silent about others.
+    """Whether objects have no properties but those that their schema names, if it names some and is silent of others.
 
     A backend for which that is not so in any case closes the schema, or refuses."""
     max_threads: int = 8

@@ -46,7 +46,7 @@ class StructuredOutputsParams:
     disable_any_whitespace: bool = False
     """Whether JSON is to be written without white space between its parts."""
     disable_additional_properties: bool = False
-    """Whether objects have no properties but those that their schema names, if it names some and is silent about others.
+    """Whether objects have no properties but those that their schema names, if it names some and is silent of others.
 
     So it is for tokenstile and XGrammar in any case, which are strict; for llguidance the schema is closed."""
     whitespace_pattern: str | None = None
