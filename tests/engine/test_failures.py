@@ -26,6 +26,16 @@ def test_a_backend_that_raises_ends_its_request_with_what_it_raised(reasoning):
     assert good.result(0).text == "yes"
 
 
+def test_a_backend_that_raises_for_guesses():
+    engine = Engine(StubModel("yes"), num_speculative_tokens=3)
+    broken = engine.submit("yesyesyesyes", structure=YES, backend="broken")
+    good = engine.submit("yesyesyesyes", structure=YES)
+    engine.run_until_idle()
+    with pytest.raises(OSError, match="no drafts today"):
+        broken.result(0)
+    assert good.result(0).text == "yes"
+
+
 def test_a_structure_cancelled_behind_the_engine_s_back():
     engine = Engine(StubModel("yes"))
     request = engine.submit("x", structure=YES)

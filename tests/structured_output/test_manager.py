@@ -349,7 +349,11 @@ def test_a_backend_that_raises_fails_its_own_request(make_manager, begin, show):
     assert isinstance(manager.get("broken").error, OSError)
     begin(manager, "another", backend="broken")
     assert manager.accept_batch({"another": [0], "good": [0]}) == {"another": False, "good": True}
-    assert manager.metrics.value("request_errors_total", "broken") == 2
+    begin(manager, "third", backend="broken")
+    assert manager.validate_tokens("third", [0]) == []
+    assert str(manager.get("third").error) == "no drafts today"
+    assert manager.validate_tokens("third", [0]) == []
+    assert manager.metrics.value("request_errors_total", "broken") == 3
 
 
 def test_cancelled_requests_in_a_batch_can_only_end(make_manager, begin, show):

@@ -435,8 +435,20 @@ class StructuredOutputManager:
         logger.debug("%s failed: %r", request.request_id, error)
 
     def validate_tokens(self, request_id: str, tokens: Sequence[int]) -> list[int]:
-        """Return the longest prefix of drafts that a request would accept; nothing moves."""
-        return self.get(request_id).validate(tokens)
+        """Return the longest prefix of drafts that a request would accept; nothing moves.
+
+        Nothing fits a request that failed or was cancelled, also if it fails here because its backend raises.
+        """
+        request = self.get(request_id)
+        if request.poll() in {RequestStatus.CANCELLED, RequestStatus.FAILED}:
+            return []
+        if request.matcher is not None or request.grammar is None:
+            return request.validate(tokens)
+        try:
+            return request.validate(tokens)
+        except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
+            self._on_request_error(request, error)
+            return []
 
     def rollback(self, request_id: str, num_tokens: int) -> None:
         """Take back the last tokens of a request."""
