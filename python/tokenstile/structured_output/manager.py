@@ -380,12 +380,18 @@ class StructuredOutputManager:
     def _accept_natively(
         self,
         requests: Iterable[StructuredOutputRequest],
-        matchers: Iterable[GrammarMatcher],
+        matchers: Collection[GrammarMatcher],
         tokens: Sequence[Sequence[int]],
     ) -> list[int | None]:
         """Let the native code take tokens; returns how many of each were taken, or nothing where they do not fit."""
-        counts = [request.count_taken(own) for request, own in zip(requests, tokens, strict=True)]
+        # PERF: nearly always there is one token, and the text has not ended.
+        counts: list[int | None] = [
+            1 if len(own) == 1 and not matcher.is_terminated() else request.count_taken(own)
+            for request, matcher, own in zip(requests, matchers, tokens, strict=True)
+        ]
         fits = batch_accept_tokens(self._filler.batch, matchers, tokens)
+        if all(fits):
+            return counts
         return [count if fit else None for count, fit in zip(counts, fits, strict=True)]
 
     def _accept_mixed(
