@@ -30,7 +30,7 @@ from tokenstile.structured_output import GrammarType, TokenstileGrammar
 from tokenstile.structured_output.constraint import JsonStyle, compile_constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from tokenstile import CompiledGrammar, GrammarCompiler
 
@@ -96,7 +96,7 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc,unused-ignore] 
 class VllmGrammar(TokenstileGrammar, StructuredOutputGrammar):  # type: ignore[misc,unused-ignore] # see above
     """The grammar of one request, and how far its text has come."""
 
-    def accept_tokens(self, request_id: str, tokens: list[int]) -> bool:
+    def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:
         """Take tokens up to the end, all of them or none; return whether they fit."""
         fits = super().accept_tokens(request_id, tokens)
         if not fits:
