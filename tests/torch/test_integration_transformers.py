@@ -178,7 +178,7 @@ def test_prompts_that_begin_with_those_of_the_generation_before(model, schema):
     """They are not taken for more of it in silence, whatever part of its output they have."""
     first = prompts("a")
     whole = model.generate(**first, max_new_tokens=60, logits_processor=[GrammarLogitsProcessor(schema)])[0]
-    for size in range(first["input_ids"].shape[1] + 1, len(whole) - 2):
+    for size in (first["input_ids"].shape[1] + 1, len(whole) // 2, len(whole) - 3):
         processor = GrammarLogitsProcessor(schema)
         model.generate(**first, max_new_tokens=60, logits_processor=[processor])
         again = {"input_ids": whole[None, :size].clone(), "attention_mask": torch.ones((1, size), dtype=int)}
@@ -196,7 +196,7 @@ def test_a_processor_serves_another_batch(model, schema, options):
     """One processor for generations of all kinds, one after the other, without a word in between."""
     options = {"assistant_model": llama(7, layers=1)} if "assistant" in options else options
     processor = GrammarLogitsProcessor(schema)
-    for text in ("a", "a", "another", "b", "a"):
+    for text in ("a", "another", "a"):
         inputs = prompts(text)
         output = model.generate(**inputs, max_new_tokens=60, logits_processor=[processor], **options)
         assert_follows(texts_of(output, inputs)[0])
