@@ -148,6 +148,16 @@ def test_a_mixed_batch_is_counted_for_each_backend(make_manager, begin, ids):
     assert numbers(manager, "accept_seconds") == {"opaque": 1, "none": 1, "tokenstile": 1}
 
 
+def test_padding_is_no_draft(make_manager, begin, ids):
+    manager = make_manager(num_speculative_tokens=4)
+    begin(manager, "1")
+    begin(manager, "other", backend="opaque")
+    for name in ("1", "other"):
+        manager.grammar_bitmask([name], {name: [*ids("a|b"), -1, -1]})
+    assert numbers(manager, "draft_tokens_total") == {"tokenstile": 2, "opaque": 2}
+    assert numbers(manager, "draft_tokens_acceptable_total") == {"tokenstile": 2, "opaque": 2}
+
+
 def test_time_is_shared_out_and_not_doubled(make_manager, begin):
     manager = make_manager()
     begin(manager, "other", backend="opaque")

@@ -11,6 +11,8 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, cast
 
+from tokenstile.structured_output.speculation import Outcome
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -41,19 +43,15 @@ class Accounting:
         drafts: Counter[str] = Counter()
         acceptable: Counter[str] = Counter()
         backends = {request.backend for request in requests}
-        if len(backends) == 1:
+        if len(backends) == 1 and sum(result.counts) == len(requests):
             # PERF: nearly always, and batches have hundreds of requests.
-            (backend,) = backends
-            rows[backend] = sum(result.counts)
-            drafts[backend] = rows[backend] - len(requests)
-            acceptable[backend] = sum(result.num_acceptable_drafts) if drafts[backend] else 0
+            rows[backends.pop()] = len(requests)
         else:
-            for request, count, fits in zip(
-                requests, result.counts, result.num_acceptable_drafts, strict=True
-            ):
-                rows[request.backend] += count
-                drafts[request.backend] += count - 1
-                acceptable[request.backend] += fits
+            for at, request in enumerate(requests):
+                outcomes = result.draft_outcomes[at]
+                rows[request.backend] += result.counts[at]
+                drafts[request.backend] += len(outcomes) - outcomes.count(Outcome.UNREAD)
+                acceptable[request.backend] += result.num_acceptable_drafts[at]
         self._observe("fill_seconds", requests, rows, seconds, own_seconds)
         for backend, count in rows.items():
             self._metrics.count("fill_rows_total", backend, count)
