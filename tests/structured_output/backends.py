@@ -64,6 +64,9 @@ class BrokenOpaque(Opaque):
     def accept_tokens(self, *_):
         raise OSError("no tokens today")
 
+    def validate_tokens(self, *_):
+        raise OSError("no drafts today")
+
 
 def held(made):
     """Register a backend that is held, and put those that are made into a list."""

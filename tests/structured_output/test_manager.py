@@ -85,7 +85,7 @@ def test_requests_with_one_key_share_a_compilation(held):
     assert manager.metrics.value("compile_shared_total", "held") == 19
 
 
-def test_a_bad_grammar_fails_its_own_request(make_manager, begin):
+def test_a_bad_grammar_fails_its_own_request(make_manager, begin, show):
     manager = make_manager()
     good = begin(manager, "good")
     bad = manager.grammar_init("bad", BAD)
@@ -95,9 +95,9 @@ def test_a_bad_grammar_fails_its_own_request(make_manager, begin):
     assert isinstance(bad.error, xgr.RegexError)
     assert not manager.is_schedulable("bad")
     assert good.is_schedulable
-    rows = manager.grammar_bitmask(["bad", "good"]).bitmask
-    assert rows[0, 0] == -1
-    assert rows[1, 0] != -1
+    result = manager.grammar_bitmask(["bad", "good"])
+    assert show(result.bitmask) == ["</s>", "a ab"]
+    assert result.errors == {"bad": bad.error}
     assert begin(manager, "later").is_schedulable
     assert manager.accept_tokens("bad", [0]) is False
 
@@ -341,13 +341,46 @@ def test_a_backend_that_raises_fails_its_own_request(make_manager, begin, show):
     manager = make_manager(num_speculative_tokens=1)
     begin(manager, "good")
     begin(manager, "broken", backend="broken")
-    rows = manager.grammar_bitmask(["broken", "good"], {"broken": [0]}).bitmask
-    assert show(rows) == ["*", "*", "a ab"]
+    result = manager.grammar_bitmask(["broken", "good"], {"broken": [0]})
+    assert show(result.bitmask) == ["</s>", "</s>", "a ab"]
+    assert isinstance(result.errors["broken"], OSError)
+    assert result.num_acceptable_drafts == [0, 0]
     assert manager.get("broken").status is RequestStatus.FAILED
     assert isinstance(manager.get("broken").error, OSError)
     begin(manager, "another", backend="broken")
     assert manager.accept_batch({"another": [0], "good": [0]}) == {"another": False, "good": True}
-    assert manager.metrics.value("request_errors_total", "broken") == 2
+    begin(manager, "third", backend="broken")
+    assert manager.validate_tokens("third", [0]) == []
+    assert str(manager.get("third").error) == "no drafts today"
+    assert manager.validate_tokens("third", [0]) == []
+    assert manager.metrics.value("request_errors_total", "broken") == 3
+
+
+def test_cancelled_requests_in_a_batch_can_only_end(make_manager, begin, show):
+    """An engine that has not heard of it must not let it write as if it had no structure."""
+    manager = make_manager(num_speculative_tokens=2)
+    for name, options in {"plain": {}, "own stops": {"stop_token_ids": {6, 99}}, "good": {}}.items():
+        begin(manager, name, **options)
+    assert manager.grammar_bitmask(["plain", "good"]).errors == {}
+    manager.cancel("plain")
+    manager.cancel("own stops")
+    drafts = {"plain": [0, 1], "good": [0]}
+    result = manager.grammar_bitmask(["plain", "own stops", "good"], drafts)
+    assert show(result.bitmask) == ["</s>", "</s>", "</s>", " ", "a ab", "b c"]
+    assert result.num_acceptable_drafts == [0, 0, 1]
+    assert {name: str(error) for name, error in result.errors.items()} == {
+        "plain": "the request 'plain' was cancelled",
+        "own stops": "the request 'own stops' was cancelled",
+    }
+    assert manager.accept_batch({"plain": [7], "good": [0]}) == {"plain": False, "good": True}
+
+
+def test_a_cancelled_thinker_can_only_end(make_manager, begin, show):
+    manager = make_manager(reasoning=ReasoningMarkers(end="</think>"))
+    begin(manager, "r")
+    assert show(manager.grammar_bitmask(["r"]).bitmask) == ["*"]
+    manager.cancel("r")
+    assert show(manager.grammar_bitmask(["r"]).bitmask) == ["</s>"]
 
 
 def test_unknown_backends_are_named(make_manager):
@@ -376,7 +409,7 @@ def test_equal_vocabularies_share_a_backend(make_manager, begin):
     for at, vocabulary in enumerate(vocabularies):
         begin(manager, str(at), tokenizer=vocabulary)
     begin(manager, "padded", tokenizer=xgr.TokenizerInfo(["a", "b", "c", "</s>"], vocab_size=5))
-    assert len(manager._backends._backends) == 2
+    assert len(manager._backends) == 2
     assert manager.get_stats()["compile_cache_hits_total"]["tokenstile"] == 2
 
 

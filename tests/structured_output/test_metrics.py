@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 import re
+import time
 
 import pytest
 
-from tokenstile.structured_output import Metrics, StructuredOutputsParams
+from tests.structured_output import backends  # noqa: F401 - registers some
+from tokenstile.structured_output import Metrics, ReasoningMarkers, StructuredOutputsParams
 from tokenstile.structured_output.metrics import BUCKETS, DESCRIPTIONS
 
 LINE = re.compile(
@@ -117,5 +119,111 @@ def test_unknown_names_are_mistakes():
         metrics.count("nothing", "x")
     with pytest.raises(KeyError, match="no histogram"):
         metrics.observe("requests_total", "x", 1.0)
-    with pytest.raises(KeyError, match="no gauge"):
-        metrics.set("compile_seconds", "x", 1.0)
+    with pytest.raises(KeyError, match="no counter 'active_requests'"):
+        metrics.count("active_requests", "x")
+
+
+def numbers(manager, name):
+    """Return a metric by backend; of a histogram, how often it was observed."""
+    values = manager.metrics.snapshot().get(name, {})
+    return {
+        backend: value["count"] if isinstance(value, dict) else value for backend, value in values.items()
+    }
+
+
+def test_a_mixed_batch_is_counted_for_each_backend(make_manager, begin, ids):
+    manager = make_manager(num_speculative_tokens=3)
+    begin(manager, "other", backend="opaque")
+    begin(manager, "1")
+    begin(manager, "2")
+    manager.grammar_init("free", None)
+    manager.grammar_bitmask(["other", "free", "1", "2"], {"other": ids("a|a"), "1": ids("a|b|c")})
+    assert numbers(manager, "fill_rows_total") == {"opaque": 3, "tokenstile": 5, "none": 1}
+    assert numbers(manager, "fill_seconds") == {"opaque": 1, "tokenstile": 1}
+    assert numbers(manager, "draft_tokens_total") == {"opaque": 2, "tokenstile": 3}
+    assert numbers(manager, "draft_tokens_acceptable_total") == {"opaque": 1, "tokenstile": 3}
+    manager.accept_batch({"other": ids("c"), "free": [0, 1], "1": ids("a|b|c"), "2": ids("a")})
+    assert numbers(manager, "accepted_tokens_total") == {"opaque": 0, "none": 2, "tokenstile": 4}
+    assert numbers(manager, "rejected_total") == {"opaque": 1}
+    assert numbers(manager, "accept_seconds") == {"opaque": 1, "none": 1, "tokenstile": 1}
+
+
+def test_padding_is_no_draft(make_manager, begin, ids):
+    manager = make_manager(num_speculative_tokens=4)
+    begin(manager, "1")
+    begin(manager, "other", backend="opaque")
+    for name in ("1", "other"):
+        manager.grammar_bitmask([name], {name: [*ids("a|b"), -1, -1]})
+    assert numbers(manager, "draft_tokens_total") == {"tokenstile": 2, "opaque": 2}
+    assert numbers(manager, "draft_tokens_acceptable_total") == {"tokenstile": 2, "opaque": 2}
+
+
+def test_time_is_shared_out_and_not_doubled(make_manager, begin):
+    manager = make_manager()
+    begin(manager, "other", backend="opaque")
+    begin(manager, "1")
+    started = time.perf_counter()
+    for _ in range(20):
+        manager.grammar_bitmask(["other", "1"])
+    passed = time.perf_counter() - started
+    fills = manager.get_stats()["fill_seconds"]
+    assert fills["opaque"]["sum"] > 0
+    assert fills["tokenstile"]["sum"] > 0
+    assert sum(fill["sum"] for fill in fills.values()) <= passed
+
+
+@pytest.mark.parametrize("options", [{}, {"backend": "opaque"}, {"reasoning": ReasoningMarkers(end=5)}])
+def test_tokens_after_the_end_are_not_counted(make_manager, begin, ids, options):
+    manager = make_manager()
+    request = begin(manager, "r", "(ab)?", **options)
+    tokens = ids("</s>|</think>|ab|</s>|a|a" if "reasoning" in options else "ab|</s>|a|a")
+    assert manager.accept_tokens("r", tokens)
+    assert manager.metrics.value("accepted_tokens_total", request.backend) == len(tokens) - 2
+    assert manager.accept_tokens("r", ids("a|b"))
+    assert manager.accept_tokens("r", ids("a"))
+    assert manager.metrics.value("accepted_tokens_total", request.backend) == len(tokens) - 2
+    manager.rollback("r", len(tokens) - 2)
+    assert manager.accept_tokens("r", tokens)
+    assert manager.metrics.value("accepted_tokens_total", request.backend) == 2 * (len(tokens) - 2)
+
+
+def test_gauges_are_never_stale(make_manager, begin):
+    manager = make_manager()
+    for name in ("1", "2"):
+        begin(manager, name, backend="opaque")
+    metrics = manager.metrics
+    assert metrics.value("active_requests", "opaque") == 2
+    manager.release("1")
+    assert metrics.value("active_requests", "opaque") == 1
+    manager.release("2")
+    # Nobody is left who has that backend, and its number must not stay as it was.
+    assert metrics.snapshot()["active_requests"] == {"opaque": 0, "tokenstile": 0}
+    assert 'active_requests{backend="opaque"} 0' in metrics.prometheus_text()
+    begin(manager, "3")
+    assert metrics.value("cache_bytes", "tokenstile") > 0
+    manager.shutdown()
+    assert "active_requests" not in metrics.snapshot()
+
+
+def test_a_profile_asks_for_fresh_numbers(make_manager, begin):
+    manager = make_manager()
+    begin(manager, "1")
+    out = io.StringIO()
+    with manager.profile(out):
+        begin(manager, "2")
+        begin(manager, "3")
+    rows = {line.split()[0]: line.split()[2] for line in out.getvalue().splitlines()[1:]}
+    assert rows["compile_cache_hits_total"] == "2"
+
+
+def test_several_managers_add_up(make_manager, begin):
+    metrics = Metrics()
+    first, second = make_manager(metrics=metrics), make_manager(metrics=metrics)
+    begin(first, "1")
+    begin(second, "1")
+    begin(second, "2")
+    assert metrics.value("active_requests", "tokenstile") == 3
+    assert metrics.value("compile_cache_hits_total", "tokenstile") == 1
+    second.shutdown()
+    assert metrics.value("active_requests", "tokenstile") == 1
+    assert metrics.value("compile_cache_hits_total", "tokenstile") == 1, "counters never fall"

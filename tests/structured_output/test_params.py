@@ -7,7 +7,15 @@ import json
 import pytest
 
 from tokenstile import InvalidArgumentError
-from tokenstile.structured_output import GrammarType, StructuredOutputKey, StructuredOutputsParams
+from tokenstile.structured_output import (
+    GrammarType,
+    StructuredOutputKey,
+    StructuredOutputManager,
+    StructuredOutputsParams,
+    TokenstileBackend,
+    register_backend,
+)
+from tokenstile.structured_output.adapters.closing import close_schema
 
 ONE_OF_EACH = {
     "json": ('{"type": "null"}', '{"type": "null"}'),
@@ -80,3 +88,51 @@ def test_values_that_are_not_json():
 def test_other_names_of_kinds():
     assert GrammarType.JSON_SCHEMA is GrammarType.JSON
     assert GrammarType.EBNF is GrammarType.GRAMMAR
+
+
+CLOSED = {"disable_additional_properties": True}
+
+
+@pytest.mark.parametrize(
+    ("strict", "options", "others"),
+    [(True, {}, False), (True, CLOSED, False), (False, {}, True), (False, CLOSED, False)],
+)
+def test_objects_that_name_properties_are_closed_on_demand(strict, options, others):
+    """As vLLM means it: where a schema names properties and says nothing of others."""
+    register_backend("style", lambda context: TokenstileBackend(context, strict_mode=strict))
+    tokens = [bytes([byte]) for byte in range(128)] + ["</s>"]
+    named = {"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]}
+    with StructuredOutputManager(tokens, backend="style") as manager:
+        for at, (schema, more) in enumerate(
+            [
+                (named, others),
+                ({**named, "additionalProperties": {"const": 2}}, True),
+                ({"type": "object"}, True),
+                ({"type": "object", "patternProperties": {"^a": {}}}, others),
+            ]
+        ):
+            manager.grammar_init(str(at), StructuredOutputsParams(json=schema, **options)).result(30)
+            text = list(b'{"a": 1, "b": 2}')
+            assert (manager.validate_tokens(str(at), text) == text) is more, schema
+
+
+def test_closing_schemas_for_libraries_that_leave_them_open():
+    closed = {"properties": {"a": {}}, "additionalProperties": False}
+    for schema, expected in [
+        ({"properties": {"a": {}}}, closed),
+        ({"$defs": {"x": {"properties": {"a": {}}}}}, {"$defs": {"x": closed}}),
+        ({"anyOf": [{"properties": {"a": {}}}, True]}, {"anyOf": [closed, True]}),
+        ({"items": {"properties": {"a": {}}}}, {"items": closed}),
+        ({"not": {"properties": {"a": {}}}}, {"not": {"properties": {"a": {}}}}),
+        ({"const": {"properties": {"a": {}}}}, {"const": {"properties": {"a": {}}}}),
+        ({"properties": {"a": {}}, "additionalProperties": True},) * 2,
+        ({"properties": {"a": {}}, "unevaluatedProperties": {}},) * 2,
+        (True, True),
+    ]:
+        assert json.loads(close_schema(json.dumps(schema))) == expected
+    # A property may have any name.
+    named = json.loads(close_schema('{"properties": {"properties": {"type": "string"}}}'))
+    assert named["properties"] == {"properties": {"type": "string"}}
+    for text in ("{", "[" * 100_000):
+        with pytest.raises(InvalidArgumentError, match="not JSON"):
+            close_schema(text)

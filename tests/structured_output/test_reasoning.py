@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import tokenstile as xgr
+from tests.structured_output import backends  # noqa: F401 - registers some
 from tokenstile.structured_output import ReasoningMarkers, RequestStatus, StructuredOutputsParams
+from tokenstile.structured_output.feeding import Spelling
 from tokenstile.structured_output.reasoning import ReasoningGate
 
 TEXT = ReasoningMarkers(start="<think>", end="</think>")
@@ -259,3 +261,102 @@ def test_wrong_markers(tiny):
     ]:
         with pytest.raises(xgr.InvalidArgumentError, match=words):
             ReasoningGate(markers, tiny)
+
+
+# Tokens that end a marker and go on, with right and with wrong beginnings of an answer.
+RESTS = [
+    *"<>/thinkabc \n",
+    "</th",
+    "nk>",
+    ">a",
+    ">c",
+    ">\n",
+    "k>\n\nab",
+    "k>\n\nb",
+    "x</think>ab",
+    "x</think>c",
+    "</s>",
+]
+
+
+def allowed(manager, request_id, drafts=None):
+    """Return for each row of a request the tokens that it allows."""
+    rows = manager.grammar_bitmask([request_id], drafts).bitmask
+    return [{token for at, token in enumerate(RESTS) if int(row[at // 32]) >> (at % 32) & 1} for row in rows]
+
+
+def begin_thinking(make_manager, backend, **options):
+    manager = make_manager(RESTS, reasoning=TEXT, backend=backend, num_speculative_tokens=4, **options)
+    thinking = [RESTS.index(token) for token in ("<", "t", "h", "i", "n", "k", ">")]
+    manager.grammar_init("r", StructuredOutputsParams(regex="ab*c"), prompt_token_ids=thinking).result(30)
+    assert manager.get("r").is_thinking
+    return manager
+
+
+@pytest.mark.parametrize("backend", ["tokenstile", "opaque"])
+def test_a_marker_with_a_wrong_rest_is_not_allowed(make_manager, backend):
+    manager = begin_thinking(make_manager, backend)
+    wrong_at = {
+        "": {"x</think>c"},
+        "</thin": {"x</think>c", "k>\n\nb"},
+        "</think": {"x</think>c", ">c"},
+    }
+    for written, wrong in wrong_at.items():
+        tokens = [RESTS.index(character) for character in written]
+        assert manager.accept_tokens("r", tokens)
+        assert allowed(manager, "r")[0] == set(RESTS) - wrong, written
+        manager.rollback("r", len(tokens))
+
+
+@pytest.mark.parametrize("backend", ["tokenstile", "opaque"])
+def test_rows_of_thoughts_are_exact(make_manager, backend):
+    """A bit is set if and only if the token would be accepted, at every place, with drafts and without."""
+    manager = begin_thinking(make_manager, backend)
+    chooser = random.Random(3)  # noqa: S311 - a test
+    for _ in range(60):
+        written = []
+        for _ in range(chooser.randrange(1, 14)):
+            fits = {token for token in RESTS if manager.validate_tokens("r", [RESTS.index(token)]) != []}
+            drafts = [RESTS.index(chooser.choice(sorted(fits)))]
+            assert allowed(manager, "r")[0] == fits, written
+            assert allowed(manager, "r", {"r": drafts})[0] == fits, written
+            spelled = RESTS.index("</think>"[len(written) % 8])
+            token = spelled if RESTS[spelled] in fits and chooser.random() < 0.8 else drafts[0]
+            assert manager.accept_tokens("r", [token])
+            written.append(RESTS[token])
+            if manager.get("r").status is not RequestStatus.READY:
+                break
+        manager.rollback("r", len(written))
+
+
+@pytest.mark.parametrize("backend", ["tokenstile", "opaque"])
+def test_a_marker_with_a_right_rest_is_taken(make_manager, backend):
+    manager = begin_thinking(make_manager, backend)
+    for token, left in [("x</think>ab", "c"), ("k>\n\nab", "bc"), (">a", "c")]:
+        before = {"k": "</thin", ">": "</think"}.get(token[0], "")
+        tokens = [RESTS.index(part) for part in [*before, token, *left, "</s>"]]
+        assert manager.accept_tokens("r", tokens)
+        assert manager.get("r").status is RequestStatus.FINISHED
+        manager.rollback("r", len(tokens))
+        assert manager.get("r").is_thinking
+
+
+def test_openers_of_the_answer_must_fit_it(make_manager, begin, show, ids):
+    manager = make_manager(reasoning=ReasoningMarkers(start=4, end=5, content_starts=(2, 3)))
+    begin(manager, "r", prompt_token_ids=ids("<think>"))
+    assert show(manager.grammar_bitmask(["r"]).bitmask) == ["a b ab <think> </think>   </s>"]
+    assert not manager.accept_tokens("r", ids("c"))
+    assert manager.accept_tokens("r", ids("ab"))
+    with pytest.raises(xgr.InvalidArgumentError, match="content start 99 is outside"):
+        make_manager(reasoning=ReasoningMarkers(end=5, content_starts=(99,))).grammar_init(
+            "r", StructuredOutputsParams(regex="a")
+        )
+
+
+def test_spelling_with_the_fewest_tokens():
+    spelling = Spelling(xgr.TokenizerInfo(["a", "ab", "b", "bcd", "</s>"], stop_token_ids=[4]))
+    assert spelling.spell(b"abcd") == [0, 3]
+    assert spelling.spell(b"ab") == [1]
+    assert spelling.spell(b"") == []
+    assert spelling.spell(b"abc") is None
+    assert spelling.spell(b"</s>") is None

@@ -44,6 +44,30 @@ def test_a_deadline_far_away_does_not_end_the_thread():
     deadlines.close()
 
 
+def test_deadlines_that_are_never_met_do_not_pile_up(manager):
+    for number in range(500):
+        name = str(number)
+        manager.grammar_init(name, StructuredOutputsParams(regex="ab"), timeout=1e6).result(30)
+        manager.release(name)
+    assert len(manager._pool._deadlines) < 200
+
+
+def test_deadlines_that_are_called_off():
+    deadlines, came = Deadlines(), []
+    last = threading.Event()
+    with deadlines._condition:  # so that none is met before it is called off
+        for number in range(300):
+            deadline = deadlines.add(0, lambda number=number: came.append(number))
+            if number % 3:
+                deadlines.call_off(deadline)
+                deadlines.call_off(deadline)
+        deadlines.add(0, last.set)
+    assert last.wait(60)
+    assert sorted(came) == list(range(0, 300, 3))
+    assert len(deadlines) == 0
+    deadlines.close()
+
+
 def test_a_request_released_while_rows_are_filled_does_not_hinder_the_others(manager):
     for name in ("a", "b"):
         manager.grammar_init(name, StructuredOutputsParams(regex="ab")).result()

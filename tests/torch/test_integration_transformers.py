@@ -174,13 +174,46 @@ def test_a_processor_serves_again(model, schema):
     assert_follows(texts_of(output, inputs)[0])
 
 
+def test_prompts_that_begin_with_those_of_the_generation_before(model, schema):
+    """They are not taken for more of it in silence, whatever part of its output they have."""
+    first = prompts("a")
+    whole = model.generate(**first, max_new_tokens=60, logits_processor=[GrammarLogitsProcessor(schema)])[0]
+    for size in (first["input_ids"].shape[1] + 1, len(whole) // 2, len(whole) - 3):
+        processor = GrammarLogitsProcessor(schema)
+        model.generate(**first, max_new_tokens=60, logits_processor=[processor])
+        again = {"input_ids": whole[None, :size].clone(), "attention_mask": torch.ones((1, size), dtype=int)}
+        with pytest.raises(xgr.MatcherError, match="reset"):
+            model.generate(**again, max_new_tokens=60, logits_processor=[processor])
+        processor.reset()
+        output = model.generate(**again, max_new_tokens=60, logits_processor=[processor])
+        assert_follows(texts_of(output, again)[0])
+
+
+@pytest.mark.parametrize(
+    "options", [{"prompt_lookup_num_tokens": 4}, {"assistant": True}, {"num_beams": 3}, {}]
+)
+def test_a_processor_serves_another_batch(model, schema, options):
+    """One processor for generations of all kinds, one after the other, without a word in between."""
+    options = {"assistant_model": llama(7, layers=1)} if "assistant" in options else options
+    processor = GrammarLogitsProcessor(schema)
+    for text in ("a", "another", "a"):
+        inputs = prompts(text)
+        output = model.generate(**inputs, max_new_tokens=60, logits_processor=[processor], **options)
+        assert_follows(texts_of(output, inputs)[0])
+        inputs = prompts("a", text)
+        output = model.generate(**inputs, max_new_tokens=60, logits_processor=[processor])
+        for found in texts_of(output, inputs):
+            assert_follows(found)
+
+
 def test_what_does_not_fit_can_only_end(compiler):
     processor = GrammarLogitsProcessor(compiler.compile_grammar('root ::= "ab" | "abc"'))
     prompt = [[65, 66]]
 
     def allowed(*tokens):
         given = torch.zeros((1, LOGITS))
-        scores = processor(torch.tensor([prompt[0] + list(tokens)]), given)
+        # A part of a longer sequence, as it comes with drafts.
+        scores = processor(torch.tensor([[*prompt[0], *tokens, PAD]])[:, :-1], given)
         assert not given.any(), "the scores are somebody else's"
         return [token for token, score in enumerate(scores[0].tolist()) if score == 0]
 

@@ -16,6 +16,8 @@ import tokenstile as xgr
 from tokenstile.structured_output import (
     BackendContext,
     GrammarType,
+    ReasoningMarkers,
+    RequestStatus,
     StructuredOutputManager,
     StructuredOutputsParams,
     available_backends,
@@ -96,6 +98,54 @@ def test_drafts_through_another_backend(other, info):
             assert result.num_acceptable_drafts == [2]
             assert manager.validate_tokens(name, list(b"abcd")) == list(b"abcd")
     assert rows["tokenstile"] == rows[other]
+
+
+@pytest.mark.parametrize("name", ["tokenstile", *DIFFERENCES])
+def test_a_marker_and_the_beginning_of_an_answer_in_one_token(name):
+    """What is allowed is taken, what is not is not: a rest that is no token is spelled with others."""
+    if name != "tokenstile":
+        needs(name)
+    tokens = [bytes([byte]) for byte in range(128)] + [
+        b"</th",
+        b"ink>",
+        b"ink>ab",
+        b"ink>\n\na",
+        b"ink>b",
+        b"</s>",
+    ]
+    info = xgr.TokenizerInfo(tokens, stop_token_ids=[len(tokens) - 1])
+    markers = ReasoningMarkers(end="</think>")
+    with StructuredOutputManager(info, backend=name, reasoning=markers, num_speculative_tokens=2) as manager:
+        request = manager.grammar_init("r", StructuredOutputsParams(regex="abc[de]"))
+        request.result(60)
+        begins = tokens.index(b"</th")
+        assert manager.accept_tokens("r", [*b"hm", begins])
+        row = xgr.testing.bitmask_to_bool_mask(manager.grammar_bitmask(["r"]).bitmask, info.vocab_size)[0]
+        assert np.flatnonzero(~row).tolist() == [tokens.index(b"ink>b")]
+        for ending, left in {b"ink>ab": b"cd", b"ink>\n\na": b"bce", b"ink>": b"abcd"}.items():
+            written = [tokens.index(ending), *left, len(tokens) - 1]
+            assert manager.grammar_bitmask(["r"], {"r": written[:2]}).num_acceptable_drafts == [2]
+            assert manager.accept_tokens("r", written), ending
+            assert request.status is RequestStatus.FINISHED
+            manager.rollback("r", len(written))
+            assert request.is_thinking
+        assert not manager.accept_tokens("r", [tokens.index(b"ink>b")])
+        assert request.error is None
+
+
+@pytest.mark.parametrize("name", ["tokenstile", *DIFFERENCES])
+def test_objects_can_be_closed(name, info):
+    if name != "tokenstile":
+        needs(name)
+    schema = {"type": "object", "properties": {"a": {"enum": [1]}}, "required": ["a"]}
+    closed = StructuredOutputsParams(
+        json=schema, disable_additional_properties=True, disable_any_whitespace=True
+    )
+    with StructuredOutputManager(info, backend=name) as manager:
+        manager.grammar_init("r", closed).result(60)
+        assert manager.validate_tokens("r", list(b'{"a":1}')) == list(b'{"a":1}')
+        assert manager.validate_tokens("r", list(b'{"a":1,"b":1}')) == list(b'{"a":1')
+        assert manager.validate_tokens("r", list(b'{ "a":1}')) == list(b"{")
 
 
 def test_bitmasks_of_torch(info):

@@ -11,12 +11,12 @@ from vllm.v1.structured_output.backend_types import StructuredOutputBackend, Str
 from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Kind
 
 import tokenstile
-from tokenstile.integrations.vllm.backend import TokenstileBackend
+from tokenstile.integrations.vllm.backend import VllmBackend
 
 
 @pytest.fixture(scope="module")
 def backend(config, tokenizer):
-    return TokenstileBackend(config, tokenizer=tokenizer, vocab_size=config.model_config.get_vocab_size())
+    return VllmBackend(config, tokenizer=tokenizer, vocab_size=config.model_config.get_vocab_size())
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_time_limit(backend, monkeypatch):
 
 def test_compact_json(config, tokenizer, ids, monkeypatch):
     monkeypatch.setattr(config.structured_outputs_config, "disable_any_whitespace", True)
-    compact = TokenstileBackend(config, tokenizer, config.model_config.get_vocab_size())
+    compact = VllmBackend(config, tokenizer, config.model_config.get_vocab_size())
     schema = json.dumps({"type": "array", "items": {"const": 1}, "minItems": 2})
     grammar = compact.compile_grammar(Kind.JSON, schema)
     assert grammar.accept_tokens("r", ids("[1,1]"))
@@ -215,7 +215,7 @@ def test_many_threads_at_once(backend, ids, end):
 
 
 def test_destroyed_backend_leaves_its_grammars(config, tokenizer, ids):
-    short = TokenstileBackend(config, tokenizer, config.model_config.get_vocab_size())
+    short = VllmBackend(config, tokenizer, config.model_config.get_vocab_size())
     grammar = short.compile_grammar(Kind.REGEX, "ab")
     short.destroy()
     assert grammar.accept_tokens("r", ids("ab"))

@@ -17,7 +17,7 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1.structured_output import backend_xgrammar
 
 from tokenstile.integrations.vllm import patches, register, switch
-from tokenstile.integrations.vllm.backend import TokenstileBackend
+from tokenstile.integrations.vllm.backend import VllmBackend
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_entry_point():
 def test_an_unknown_version_is_left_alone(monkeypatch, warnings):
     monkeypatch.setattr("vllm.__version__", "0.99.0")
     assert not register()
-    assert manager_module.XgrammarBackend is not TokenstileBackend
+    assert manager_module.XgrammarBackend is not VllmBackend
     assert "TOKENSTILE_VLLM=force" in warnings[0]
 
 
@@ -67,8 +67,8 @@ def test_all_or_nothing(monkeypatch, warnings):
     """A vLLM in which one of the names is gone keeps all of the others."""
     monkeypatch.delattr(manager_module.StructuredOutputManager, "grammar_bitmask")
     assert not register()
-    assert manager_module.XgrammarBackend is not TokenstileBackend
-    assert backend_xgrammar.XgrammarBackend is not TokenstileBackend
+    assert manager_module.XgrammarBackend is not VllmBackend
+    assert backend_xgrammar.XgrammarBackend is not VllmBackend
     assert "grammar_bitmask" in warnings[0]
 
 
@@ -77,7 +77,7 @@ def test_all_or_nothing(monkeypatch, warnings):
 def test_variables_that_are_wrong(name, monkeypatch, warnings):
     monkeypatch.setenv(name, "some")
     assert not register()
-    assert manager_module.XgrammarBackend is not TokenstileBackend
+    assert manager_module.XgrammarBackend is not VllmBackend
     assert name in warnings[0]
 
 
@@ -86,8 +86,8 @@ def test_twice_is_once():
     before = manager_module.StructuredOutputManager.grammar_bitmask
     assert register()
     assert manager_module.StructuredOutputManager.grammar_bitmask is before
-    assert manager_module.XgrammarBackend is TokenstileBackend
-    assert backend_xgrammar.XgrammarBackend is TokenstileBackend
+    assert manager_module.XgrammarBackend is VllmBackend
+    assert backend_xgrammar.XgrammarBackend is VllmBackend
 
 
 @pytest.mark.usefixtures("unpatched")

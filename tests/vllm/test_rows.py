@@ -10,7 +10,7 @@ import pytest
 from vllm.v1.structured_output import ConstraintBounds, StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputOptions as Kind
 
-from tokenstile.integrations.vllm.backend import TokenstileBackend
+from tokenstile.integrations.vllm.backend import VllmBackend
 
 GRAMMARS = ["[ab]{0,6}", "(Paris|London)(, (Paris|London))*", r'"[^"]{0,20}"', "[0-9]{1,3}"]
 DRAFTS = 4
@@ -19,7 +19,7 @@ DRAFTS = 4
 @pytest.fixture(scope="module")
 def manager(config):
     manager = StructuredOutputManager(config)
-    manager.backend = TokenstileBackend(config, manager.tokenizer, config.model_config.get_vocab_size())
+    manager.backend = VllmBackend(config, manager.tokenizer, config.model_config.get_vocab_size())
     yield manager
     manager.clear_backend()
 
@@ -31,8 +31,7 @@ class Bounds:
         self.bounds = bounds
 
     def __call__(self, request, *_, **__):
-        start = self.bounds[request.request_id]
-        return ConstraintBounds(start, start)
+        return ConstraintBounds(*self.bounds[request.request_id])
 
 
 def request(manager, name, random_numbers):
@@ -78,7 +77,14 @@ def test_rows_with_drafts(manager, seed, monkeypatch):
     grammars = {name: it.structured_output_request.grammar for name, it in requests.items()}
     scheduled = {name: drafts(manager, grammars[name], random_numbers) for name in requests}
     scheduled = {name: tokens for name, tokens in scheduled.items() if tokens}
-    bounds = Bounds({name: random_numbers.choice([0, 0, 0, 1, 2, DRAFTS + 1]) for name in requests})
+    starts = {name: random_numbers.choice([0, 0, 0, 1, 2, DRAFTS + 1]) for name in requests}
+    # An opener of the answer is taken by the grammar, and its place is not masked.
+    bounds = Bounds(
+        {
+            name: (start, start + (start > 0 and random_numbers.random() < 0.5))
+            for name, start in starts.items()
+        }
+    )
     monkeypatch.setattr(manager, "_get_constraint_bounds", bounds)
     monkeypatch.setattr(manager, "_grammar_bitmask", manager.backend.allocate_token_bitmask(200))
     before = [repr(grammar) for grammar in grammars.values()]
@@ -98,7 +104,9 @@ def test_rows_without_drafts_of_a_large_batch(manager, monkeypatch):
     requests = {f"r{at}": request(manager, f"r{at}", random_numbers) for at in range(150)}
     monkeypatch.setattr(manager, "_grammar_bitmask", None)
     monkeypatch.setattr(
-        manager, "_get_constraint_bounds", Bounds({name: at % 7 == 0 for at, name in enumerate(requests)})
+        manager,
+        "_get_constraint_bounds",
+        Bounds({name: (at % 7 == 0,) * 2 for at, name in enumerate(requests)}),
     )
     ours = manager.grammar_bitmask(requests, list(requests), {}).copy()
     theirs = StructuredOutputManager.grammar_bitmask.__wrapped__(manager, requests, list(requests), {})

@@ -13,7 +13,7 @@ from vllm.sampling_params import StructuredOutputsParams
 
 from tests.vllm.conftest import start
 from tokenstile.integrations.vllm import rows
-from tokenstile.integrations.vllm.backend import TokenstileBackend
+from tokenstile.integrations.vllm.backend import VllmBackend
 
 ROW = {
     "type": "object",
@@ -100,7 +100,7 @@ def test_drafts(llm, prompt, filled):
 
 def test_backend(llm):
     manager = llm.llm_engine.engine_core.engine_core.structured_output_manager
-    assert isinstance(manager.backend, TokenstileBackend)
+    assert isinstance(manager.backend, VllmBackend)
 
 
 def test_reasoning(llm, prompt):

@@ -21,7 +21,7 @@ def writer(model):
             max_model_len=512,
             max_num_seqs=4,
             enforce_eager=True,
-            structured_outputs_config={"disable_any_whitespace": True},
+            structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True},
         )
     )
 

@@ -270,6 +270,11 @@ class Engine:
             return chosen
         apply_token_bitmask_inplace(logits, masks.bitmask, vocab_size=self.model.tokenizer_info.vocab_size)
         for turn, start in zip(turns, masks.starts, strict=True):
+            failure = masks.errors.get(turn.request.request_id)
+            if failure is not None:
+                # Its rows let it only end, and that would look like an answer.
+                self._finish(turn.request, FinishReason.ERROR, failure)
+                continue
             rows = logits[start : start + 1 + len(turn.drafts)]
             try:
                 chosen[turn.request.request_id] = self._choose_row_by_row(turn, rows)
@@ -426,6 +431,6 @@ def _token_ids(prompt: Sequence[int]) -> list[int]:
 def _misfit(request: GenerationRequest) -> BaseException:
     """Say why the tokens of a request were not taken."""
     assert request.structured is not None  # noqa: S101 - since `submit`
-    return request.structured.error or MatcherError(
+    return request.structured.failure or MatcherError(
         f"a token of {request.request_id} does not fit its grammar"
     )

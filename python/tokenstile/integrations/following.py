@@ -154,6 +154,8 @@ class Generation:
         self.grammars = grammars
         self.prompts: Any = None
         self.rows: Rows | None = None
+        self.length = 0
+        """How long the sequences of the last call were, with their prompts."""
 
     @property
     def followers(self) -> list[Follower]:
@@ -164,13 +166,26 @@ class Generation:
         """Forget the prompts."""
         self.prompts = self.rows = None
 
-    def follow(self, input_ids: Any) -> list[Follower]:  # noqa: ANN401 - an array of any library
-        """Let each row stand behind what is written in it."""
+    def follow(self, input_ids: Any, *, may_shrink: bool = True) -> list[Follower]:  # noqa: ANN401 - of any library
+        """Let each row stand behind what is written in it.
+
+        ``may_shrink`` says whether tokens may have been taken back. If not, sequences that are shorter than before are
+        no longer those of this generation but the prompts of another one, and that is an error.
+        """
         if self.rows is None or not self.continues(input_ids):
             self.rows = Rows(self.grammars, len(input_ids))
             # Some libraries write all sequences into one buffer, so it is copied.
             self.prompts = deepcopy(input_ids)
-        return self.rows.move_to(input_ids[:, self.prompts.shape[1] :].tolist())
+            self.length = 0
+        prompt, length = self.prompts.shape[1], input_ids.shape[1]
+        if prompt < length <= self.length and not may_shrink:
+            raise MatcherError(
+                f"the sequences have {length} tokens after {self.length}: these look like prompts that begin with "
+                "those of the generation before. Call reset() before another generation"
+            )
+        followers = self.rows.move_to(input_ids[:, prompt:].tolist())
+        self.length = length
+        return followers
 
     def continues(self, input_ids: Any) -> bool:  # noqa: ANN401 - an array of any library
         """Tell whether these sequences begin with the prompts that are known."""

@@ -58,8 +58,9 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc,unused-ignor
 
     Given one compiled grammar, all outputs follow it; given several, each prompt of the batch has its own. The first
     call after `reset` says what the prompts are. Calls with other prompts, or with another number of rows, begin anew;
-    so a processor may serve one ``generate`` after another. Prompts that begin with those of the generation before are
-    taken for more of that one: call `reset` in between. Otherwise there is an error, or the output ends at once.
+    so a processor may serve one ``generate`` after another. Prompts that go on from those of the generation before are
+    an error: call `reset` in between. The exceptions, which look just like one more step of that generation, are
+    prompts that are its whole output, and prompts that are a part of an output written with drafts.
     """
 
     supports_continuous_batching = True
@@ -69,10 +70,26 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc,unused-ignor
         grammars = compiled_grammars(compiled_grammar)
         self._masks = MaskBuffer(grammars[0].tokenizer_info.vocab_size)
         self._generation = Generation(grammars)
+        self._has_drafts = False
 
     def reset(self) -> None:
         """Forget the prompts: the next call is the first of another generation."""
         self._generation.reset()
+        self._has_drafts = False
+
+    def _may_shrink(self, input_ids: torch.Tensor) -> bool:
+        """Tell whether this generation tries drafts, whose tokens are taken back.
+
+        Transformers does not say so. But only then it passes a part of longer sequences, or passes the same ones twice;
+        without drafts each call has new sequences with one token more.
+        """
+        length, before = input_ids.shape[1], self._generation.length
+        if not self._generation.continues(input_ids) or length == self._generation.prompts.shape[1] < before:
+            self._has_drafts = False
+        stored = input_ids.untyped_storage().nbytes()
+        is_part = stored > input_ids.numel() * input_ids.element_size()
+        self._has_drafts = self._has_drafts or is_part or length == before
+        return self._has_drafts
 
     @property
     def strayed(self) -> list[bool]:
@@ -86,7 +103,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc,unused-ignor
                 "a GrammarLogitsProcessor needs whole sequences, which continuous batching does not show: "
                 "attach a GrammarBatchingProcessor to its manager"
             )
-        followers = self._generation.follow(input_ids)
+        followers = self._generation.follow(input_ids, may_shrink=self._may_shrink(input_ids))
         # Prompt lookup passes the same scores several times, so they are not changed in place.
         scores = scores.clone()
         self._masks.forbid(scores, followers)

@@ -194,7 +194,8 @@ def vllm_model(name: str, **options: object) -> ModelLoader:
     """Describe a model of vLLM: a name or a folder, with options of ``vllm.LLM``.
 
     vLLM chooses for all requests whether JSON has white space:
-    ``structured_outputs_config={"disable_any_whitespace": True}`` is among those options.
+    ``structured_outputs_config={"backend": "xgrammar", "disable_any_whitespace": True}`` is among those options, and it
+    wants the backend by its name, which tokenstile's plug-in keeps.
     """
     place = str(Path(name).absolute()) if Path(name).is_dir() else name
 

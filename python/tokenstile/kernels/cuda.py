@@ -2,6 +2,10 @@
 
 It does what the Triton kernel does, and needs no Triton and no compiler on the machine. Compiling takes some tenths of
 a second for each type of element and device, once in a process.
+
+PERF: `auto` takes it only where Triton is missing, because it is a little slower: on an H200 with 64 rows of 128,000
+logits and few tokens allowed it needs 1.56 times what the bandwidth of the memory would allow, and Triton 1.46. Figures
+and the command are in `docs/gpu.md`.
 """
 
 from __future__ import annotations

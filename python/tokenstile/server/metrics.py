@@ -50,5 +50,5 @@ class ServerMetrics:
         """Give everything in Prometheus' text format."""
         self._under_way.set(service.num_under_way)
         self._steps.set(service.engine.num_steps)
-        grammars = service.engine.manager.refresh_metrics().prometheus_text()
+        grammars = service.engine.manager.prometheus_text()
         return generate_latest(self._registry).decode() + grammars

@@ -10,10 +10,11 @@
 {'first': True}
 >>> manager.shutdown()
 
-Reading order: `params` and `key`, what is asked for; `contract`, what a backend does; `backend`, tokenstile's own;
-`registry` and `adapters`, others; `request`, `compile_pool`, `batch`, `speculation`, `reasoning`, `jump_forward`, the
-parts of `manager`; `metrics`; `conformance`, which checks a backend against the contract; `xgrammar_backend`, the names
-that backends for XGrammar are written with.
+Reading order: `params` and `key`, what is asked for; `constraint`, what it means; `contract`, what a backend does;
+`backend`, tokenstile's own; `registry` and `adapters`, others; `request`, `compile_pool`, `backends`, `batch`,
+`speculation`, `reasoning`, `thought_rows`, `jump_forward`, the parts of `manager`; `metrics` and `accounting`;
+`conformance`, which checks a backend against the contract; `xgrammar_backend`, the names that backends for XGrammar are
+written with.
 
 Nothing here needs torch: numpy is enough.
 """

@@ -11,23 +11,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tokenstile._core import CancelToken, CompiledGrammar, GrammarCompiler, GrammarMatcher
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.bitmask_pool import BitmaskPool
-from tokenstile.structured_output.choice import choices_as_ebnf, read_choices
+from tokenstile.structured_output.constraint import JsonStyle, compile_constraint
 from tokenstile.structured_output.contract import StructuredOutputBackend, StructuredOutputGrammar
-from tokenstile.structured_output.key import GrammarType
-from tokenstile.structured_output.structural_tags import read_structural_tag
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from tokenstile.limits import Limits
     from tokenstile.structured_output.contract import BackendContext
+    from tokenstile.structured_output.key import GrammarType
 
-__all__ = ["TokenstileBackend", "TokenstileGrammar", "looks_like_lark"]
-
-
-def looks_like_lark(text: str) -> bool:
-    """Tell whether a grammar's text is Lark and not EBNF: no line of it has ``::=``."""
-    return "::=" not in text
+__all__ = ["TokenstileBackend", "TokenstileGrammar"]
 
 
 class TokenstileGrammar(StructuredOutputGrammar):
@@ -102,7 +96,8 @@ def _known_stop_tokens(stop_token_ids: Collection[int] | None, vocab_size: int) 
 class TokenstileBackend(StructuredOutputBackend):
     """Compiles grammars with tokenstile.
 
-    ``strict_mode`` is that of JSON Schema: objects whose schema is silent about other properties have none.
+    ``strict_mode`` is that of JSON Schema: objects whose schema is silent about other properties have none. Without it
+    a context can still ask for that (``disable_additional_properties``).
     ``max_whitespace`` bounds the white space in each place between the parts of JSON; without it there is no bound.
     """
 
@@ -117,8 +112,11 @@ class TokenstileBackend(StructuredOutputBackend):
         limits: Limits | None = None,
     ) -> None:
         self.context = context
-        self.max_whitespace = max_whitespace
-        self.strict_mode = strict_mode or context.disable_additional_properties
+        self.style = JsonStyle(
+            compact=context.disable_any_whitespace,
+            max_whitespace=max_whitespace,
+            strict=strict_mode or context.disable_additional_properties,
+        )
         self.compiler = GrammarCompiler(
             context.tokenizer_info,
             max_threads=context.max_threads,
@@ -140,7 +138,7 @@ class TokenstileBackend(StructuredOutputBackend):
         compiled = self.compile(grammar_type, grammar_spec, timeout=timeout, cancel=cancel)
         return TokenstileGrammar.start(compiled, stop_token_ids)
 
-    def compile(  # noqa: PLR0911 - one for each kind
+    def compile(
         self,
         grammar_type: GrammarType,
         grammar_spec: str,
@@ -149,40 +147,9 @@ class TokenstileBackend(StructuredOutputBackend):
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar:
         """Compile a grammar."""
-        patience: dict[str, Any] = {"timeout": timeout, "cancel": cancel}
-        match grammar_type:
-            case GrammarType.JSON:
-                return self._compile_schema(grammar_spec, strict=self.strict_mode, patience=patience)
-            case GrammarType.JSON_OBJECT:
-                return self._compile_schema('{"type": "object"}', strict=False, patience=patience)
-            case GrammarType.REGEX:
-                return self.compiler.compile_regex(grammar_spec, **patience)
-            case GrammarType.CHOICE:
-                text = choices_as_ebnf(read_choices(grammar_spec))
-                return self.compiler.compile_grammar(text, **patience)
-            case GrammarType.GRAMMAR if not looks_like_lark(grammar_spec):
-                return self.compiler.compile_grammar(grammar_spec, **patience)
-            case GrammarType.GRAMMAR | GrammarType.LARK:
-                return self.compiler.compile_lark(grammar_spec, **patience)
-            case GrammarType.STRUCTURAL_TAG:
-                return self._compile_structural_tag(grammar_spec, patience)
-        raise InvalidArgumentError(f"{grammar_type!r} is not a GrammarType")
-
-    def _compile_schema(self, schema: str, *, strict: bool, patience: dict[str, Any]) -> CompiledGrammar:
-        # Without white space means without: the usual separators have some.
-        compact = self.context.disable_any_whitespace
-        return self.compiler.compile_json_schema(
-            schema,
-            any_whitespace=not compact,
-            separators=(",", ":") if compact else None,
-            strict_mode=strict,
-            max_whitespace_cnt=None if compact else self.max_whitespace,
-            **patience,
+        return compile_constraint(
+            self.compiler, grammar_type, grammar_spec, self.style, timeout=timeout, cancel=cancel
         )
-
-    def _compile_structural_tag(self, spec: str, patience: dict[str, Any]) -> CompiledGrammar:
-        """Compile a structural tag, also one of the older form with ``structures`` and ``triggers``."""
-        return self.compiler.compile_structural_tag(read_structural_tag(spec), **patience)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:  # noqa: ANN401 - the contract's
         """Return a bitmask of so many rows, of numpy, that allows everything."""

@@ -1,12 +1,21 @@
-"""The backends of a manager: one for each name, vocabulary and way to write JSON, made when it is first needed."""
+"""The backends of a manager: one for each name, vocabulary and way to write JSON, made when it is first needed.
+
+A request holds its backend, so a backend is in use as long as one of its requests is not released. Beyond those, a
+bounded number is kept. A backend that nobody holds any more is destroyed, and what it has counted is kept, so that
+counters do not fall.
+"""
 
 from __future__ import annotations
 
+import logging
 import threading
+import weakref
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokenstile.structured_output.contract import BackendContext, StructuredOutputBackend
+from tokenstile.structured_output.recent import RecentlyUsed
 from tokenstile.structured_output.registry import create_backend
 
 if TYPE_CHECKING:
@@ -20,8 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["BackendSet", "KnownBackend"]
 
+logger = logging.getLogger("tokenstile.structured_output")
 
-@dataclass(frozen=True, slots=True)
+_COUNTERS = ("requests", "compilations")
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class KnownBackend:
     """A backend, and what it is known by."""
 
@@ -49,45 +62,75 @@ class KnownBackend:
 class BackendSet:
     """Backends by what they are for. May be used from many threads."""
 
-    def __init__(self, num_speculative_tokens: int, cache_limit_bytes: int) -> None:
+    def __init__(self, num_speculative_tokens: int, cache_limit_bytes: int, max_idle: int) -> None:
         self._num_speculative_tokens = num_speculative_tokens
         self._cache_limit_bytes = cache_limit_bytes
-        self._lock = threading.Lock()
-        self._backends: dict[Hashable, KnownBackend] = {}
+        self._backends: RecentlyUsed[KnownBackend] = RecentlyUsed(max_idle)
+        self._retired: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._endings: weakref.WeakKeyDictionary[KnownBackend, weakref.finalize[..., KnownBackend]] = (
+            weakref.WeakKeyDictionary()
+        )
+        # A backend may be let go of by the garbage collector, in the middle of anything: also of what holds this.
+        self._lock = threading.RLock()
 
     def find(self, name: str, tokenizer: KnownTokenizer, params: StructuredOutputsParams) -> KnownBackend:
         """Return the backend for a request, which is made if it is new."""
         options = params.disable_any_whitespace, params.disable_additional_properties
         key = name, tokenizer.fingerprint, options
-        with self._lock:
-            known = self._backends.get(key)
-            if known is None:
-                context = BackendContext(
-                    tokenizer.info,
-                    num_speculative_tokens=self._num_speculative_tokens,
-                    disable_any_whitespace=params.disable_any_whitespace,
-                    disable_additional_properties=params.disable_additional_properties,
-                    cache_limit_bytes=self._cache_limit_bytes,
-                    encode=tokenizer.encode,
-                )
-                known = self._backends[key] = KnownBackend(key, name, create_backend(name, context))
+        return self._backends.find(key, lambda: self._make(key, name, tokenizer, params))
+
+    def _make(
+        self, key: Hashable, name: str, tokenizer: KnownTokenizer, params: StructuredOutputsParams
+    ) -> KnownBackend:
+        context = BackendContext(
+            tokenizer.info,
+            num_speculative_tokens=self._num_speculative_tokens,
+            disable_any_whitespace=params.disable_any_whitespace,
+            disable_additional_properties=params.disable_additional_properties,
+            cache_limit_bytes=self._cache_limit_bytes,
+            encode=tokenizer.encode,
+        )
+        backend = create_backend(name, context)
+        known = KnownBackend(key, name, backend)
+        ending = self._endings[known] = weakref.finalize(known, self._retire, name, backend)
+        ending.atexit = False
         return known
+
+    def _retire(self, name: str, backend: StructuredOutputBackend) -> None:
+        """Destroy a backend that nobody holds any more, and remember what it counted."""
+        stats = _stats_of(backend)
+        with self._lock:
+            for counter in _COUNTERS:
+                self._retired[name][counter] += int(stats.get(counter, 0))
+        try:
+            backend.destroy()
+        except Exception:  # another library's; it must not hit whoever happened to hold it last
+            logger.exception("a backend of %s could not be destroyed", name)
 
     def get_stats(self) -> dict[str, dict[str, float]]:
         """Return the numbers of all backends, those of one name added up."""
-        totals: dict[str, dict[str, float]] = {}
         with self._lock:
-            backends = list(self._backends.values())
-        for known in backends:
-            get_stats = getattr(known.backend, "get_stats", dict)
+            totals: dict[str, dict[str, float]] = {
+                name: dict(counts) for name, counts in self._retired.items()
+            }
+        for known in self._backends.values():
             total = totals.setdefault(known.name, {})
-            for name, number in get_stats().items():
+            for name, number in _stats_of(known.backend).items():
                 total[name] = total.get(name, 0) + number
         return totals
 
+    def __len__(self) -> int:
+        return len(self._backends)
+
     def destroy(self) -> None:
-        """Let go of all backends."""
-        with self._lock:
-            backends, self._backends = list(self._backends.values()), {}
+        """Destroy all backends, also those that a request holds."""
+        backends = self._backends.values()
+        self._backends.clear()
         for known in backends:
-            known.backend.destroy()
+            self._endings[known]()
+
+
+def _stats_of(backend: StructuredOutputBackend) -> dict[str, float]:
+    """Return the numbers of a backend, if it has the method: vLLM's have not."""
+    stats: dict[str, float] = getattr(backend, "get_stats", dict)()
+    return stats

@@ -3,22 +3,28 @@
 Each request has one row, and one more for each of its drafts, side by side, in the order in which the requests are
 given. Rows of grammars of tokenstile are filled by one native call for the whole batch, without the GIL, on several
 threads.
-Rows that are free of constraints (requests without structure, finished ones, thoughts) are all ones. The few that need
-both drafts and a look at thoughts, and those of other backends, go through the contract one by one; if one of those
-raises, its request fails and its rows are all ones, and the others know nothing of it.
+Rows that are free of constraints (requests without structure, finished ones) are all ones. The few that need a look at
+thoughts, and those of other backends, go through the contract one by one; if one of those raises, its request fails,
+and the others know nothing of it.
+
+A request that failed or was cancelled should not be in a batch, and an engine that knows of it ends it. One that does
+not must not let it write what it likes under the name of a structured output: its rows allow its stop tokens and
+nothing else, and `GrammarBitmask.errors` says why.
 """
 
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from tokenstile._core import BatchGrammarMatcher, batch_fill_drafts
-from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.exceptions import InvalidArgumentError, TokenstileError
 from tokenstile.structured_output.backend import TokenstileGrammar
+from tokenstile.structured_output.bits import allow_only
 from tokenstile.structured_output.request import RequestStatus
 from tokenstile.structured_output.speculation import (
     PADDING,
@@ -26,9 +32,9 @@ from tokenstile.structured_output.speculation import (
     Outcome,
     acceptable_count,
     acceptable_prefix,
-    allow_opening,
     fill_rows_by_contract,
 )
+from tokenstile.structured_output.thought_rows import allow_opening, fill_thought_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,6 +66,8 @@ class GrammarBitmask:
     """How many drafts the model may accept: those of a chain from the first on; of a tree, all that fit."""
     draft_outcomes: list[Sequence[int]]
     """What became of each draft: see `tokenstile.structured_output.speculation.Outcome`."""
+    errors: Mapping[str, BaseException] = field(default_factory=dict)
+    """What is wrong with the requests of the batch that failed or were cancelled; their rows let them only end."""
 
     def in_batch_order(self, batch: Iterable[tuple[str, int]]) -> npt.NDArray[np.int32]:
         """Return new rows in the order of an engine's batch: pairs of a request and its number of rows.
@@ -93,18 +101,21 @@ class BatchFiller:
         requests: Sequence[StructuredOutputRequest],
         drafts: Mapping[str, Drafts] | None,
         bitmask: Any,  # noqa: ANN401 - any array
-    ) -> GrammarBitmask:
-        """Fill the rows of ``requests``, from row 0 on, and return where they are."""
+    ) -> tuple[GrammarBitmask, Mapping[str, float]]:
+        """Fill the rows of ``requests``, from row 0 on. Returns where they are, and times of backends by themselves."""
         matchers = [request.native for request in requests]
         if not drafts and None not in matchers and len(matchers) <= len(bitmask):
-            return self._fill_plainly(requests, cast("list[GrammarMatcher]", matchers), bitmask)
+            return self._fill_plainly(requests, cast("list[GrammarMatcher]", matchers), bitmask), {}
         work = _Work(np.asarray(bitmask), drafts or {}, self.on_error)
         for request in requests:
             work.add(request)
         work.fill(self.batch)
         rows = bitmask[: work.row]
         ids = [request.request_id for request in requests]
-        return GrammarBitmask(rows, ids, work.starts, work.counts, work.acceptable, work.outcomes)
+        result = GrammarBitmask(
+            rows, ids, work.starts, work.counts, work.acceptable, work.outcomes, work.errors
+        )
+        return result, work.seconds
 
     def _fill_plainly(
         self,
@@ -140,6 +151,8 @@ class _Work:
         self.tokens: list[Sequence[int]] = []
         self.parents: list[Sequence[int] | None] = []
         self.openings: list[tuple[StructuredOutputRequest, int]] = []
+        self.errors: dict[str, BaseException] = {}
+        self.seconds: dict[str, float] = {}
 
     def add(self, request: StructuredOutputRequest) -> None:
         """Give a request its rows."""
@@ -188,9 +201,11 @@ class _Work:
             raise InvalidArgumentError(
                 f"the grammar of {request.request_id!r} is not ready: the request cannot be scheduled"
             )
-        if status is not RequestStatus.READY:
+        if status is RequestStatus.FINISHED:
             rows.fill(-1)
             return [Outcome.UNREAD] * len(tokens)
+        if status is not RequestStatus.READY:
+            return self._close(request, rows)
         if request.grammar is None:
             rows.fill(-1)
             return [Outcome.UNREAD if token == PADDING else Outcome.ACCEPTED for token in tokens]
@@ -199,8 +214,9 @@ class _Work:
             return None
         if request.matcher is None or len(tokens) > 0:
             return self._fill_by_contract(request, tokens, parents, rows)
-        if request.is_thinking:
-            rows.fill(-1)
+        gate, position = request.gate, request.position
+        if gate is not None and position is not None and position.thinking:
+            fill_thought_row(request.grammar, gate, position, rows[0])
         else:
             self._add_native(request.matcher)
             self.openings.append((request, self.starts[-1]))
@@ -220,12 +236,21 @@ class _Work:
         if request.matcher is not None:
             # A fork, so that nobody sees it move.
             grammar = TokenstileGrammar(request.matcher.fork())
+        started = time.perf_counter()
         try:
             return fill_rows_by_contract(grammar, tree, rows, gate=request.gate, position=request.position)
         except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
             self.on_error(request, error)
-            rows.fill(-1)
-            return [Outcome.UNREAD] * len(plain)
+            return self._close(request, rows)
+        finally:
+            seconds = time.perf_counter() - started
+            self.seconds[request.backend] = self.seconds.get(request.backend, 0.0) + seconds
+
+    def _close(self, request: StructuredOutputRequest, rows: npt.NDArray[np.int32]) -> Sequence[int]:
+        """Let a request that failed or was cancelled only end."""
+        allow_only(rows, request.stop_token_ids)
+        self.errors[request.request_id] = request.failure or TokenstileError("the request failed")
+        return [Outcome.UNREAD] * (len(rows) - 1)
 
     def _note(self, request: int, outcomes: Sequence[int], *, is_tree: bool = False) -> None:
         self.outcomes[request] = outcomes

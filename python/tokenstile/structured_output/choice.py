@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.structured_output.texts import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +25,7 @@ def read_choices(spec: str) -> list[str]:
         raise InvalidArgumentError(f"the choices are not a JSON array: {error}") from None
     if not isinstance(choices, list) or not choices or not all(isinstance(text, str) for text in choices):
         raise InvalidArgumentError("the choices must be a JSON array of at least one text")
-    return choices
+    return [check_text(f"choice {at}", text) for at, text in enumerate(choices)]
 
 
 def choices_as_ebnf(choices: Iterable[str]) -> str:

@@ -110,7 +110,8 @@ class CompilePool:
 
         waiter.future.add_done_callback(on_done)
         if timeout is not None:
-            self._deadlines.add(timeout, partial(self._expire, *places, timeout))
+            deadline = self._deadlines.add(timeout, partial(self._expire, *places, timeout))
+            waiter.future.add_done_callback(lambda _: self._deadlines.call_off(deadline))
 
     def _expire(
         self,

@@ -4,6 +4,9 @@ The language is the intersection of theirs. Where all are grammars of tokenstile
 can be compiled (`tokenstile.Grammar.intersect`), that is what is followed, and every token in the mask can be
 completed. Otherwise the masks are intersected step by step. That lets nothing wrong through either, but may lead to a
 place from which no text is in all languages: the mask is then empty, and `CompositeGrammar.is_dead` says so.
+
+The parts are always after the same tokens. A token that one of them refuses is taken back from the others, and so it is
+if one raises; a step back that one cannot take (some libraries remember few tokens) is undone in the others.
 """
 
 from __future__ import annotations
@@ -42,27 +45,55 @@ class CompositeGrammar:
         self._parts: list[StructuredOutputGrammar] = (
             [joint] if joint is not None else [_copy(grammar) for grammar in grammars]
         )
+        self._tokens: list[int] = []
         self.is_exact = joint is not None or len(grammars) == 1
         """Whether every token of a mask can be completed to a text of all grammars."""
 
     def accept_token(self, token_id: int) -> bool:
-        """Take a token; returns whether it fits all grammars. If not, nothing has changed."""
-        for count, part in enumerate(self._parts):
-            if part.is_terminated() or not part.accept_tokens("", [token_id]):
-                for moved in self._parts[:count]:
-                    moved.rollback(1)
-                return False
+        """Take a token; returns whether it fits all grammars. If not, or if one raises, nothing has changed."""
+        moved: list[StructuredOutputGrammar] = []
+        fits = False
+        try:
+            fits = all(self._move(part, token_id, moved) for part in self._parts)
+        finally:
+            if not fits:
+                for part in moved:
+                    part.rollback(1)
+        if fits:
+            self._tokens.append(token_id)
+        return fits
+
+    @staticmethod
+    def _move(part: StructuredOutputGrammar, token_id: int, moved: list[StructuredOutputGrammar]) -> bool:
+        if part.is_terminated() or not part.accept_tokens("", [token_id]):
+            return False
+        moved.append(part)
         return True
 
     def rollback(self, num_tokens: int) -> None:
-        """Take back the last tokens."""
-        for part in self._parts:
-            part.rollback(num_tokens)
+        """Take back the last tokens, from all grammars or, if that cannot be, from none."""
+        if num_tokens <= 0:
+            return
+        if num_tokens > len(self._tokens):
+            raise InvalidArgumentError(
+                f"cannot roll back {num_tokens} tokens: the composite has accepted {len(self._tokens)}"
+            )
+        moved: list[StructuredOutputGrammar] = []
+        try:
+            for part in self._parts:
+                part.rollback(num_tokens)
+                moved.append(part)
+        except BaseException:
+            for part in moved:
+                part.accept_tokens("", self._tokens[-num_tokens:])
+            raise
+        del self._tokens[-num_tokens:]
 
     def reset(self) -> None:
         """Go back to the start."""
         for part in self._parts:
             part.reset()
+        self._tokens.clear()
 
     def is_terminated(self) -> bool:
         """Tell whether a stop token was accepted."""

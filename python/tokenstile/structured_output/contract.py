@@ -46,7 +46,9 @@ class BackendContext:
     disable_any_whitespace: bool = False
     """Whether JSON has no white space between its parts."""
     disable_additional_properties: bool = False
-    """Whether objects have no properties but those that the schema names."""
+    """Whether objects have no properties but those that their schema names, if it names some and is silent of others.
+
+    A backend for which that is not so in any case closes the schema, or refuses."""
     max_threads: int = 8
     """How many threads one compilation may use, for backends that use several."""
     cache_limit_bytes: int = 512 << 20

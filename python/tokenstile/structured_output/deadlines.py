@@ -2,6 +2,9 @@
 
 One thread sleeps until the next deadline. It is started by the first one and ends when it has had nothing to do for a
 while, so that a manager without time limits has no thread for them.
+
+Most deadlines are never met, because what they are for comes in time. Those are called off, and what is left of them
+goes when it is half of all there is; so a patience of days does not pile them up.
 """
 
 from __future__ import annotations
@@ -16,13 +19,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Deadlines"]
+__all__ = ["Deadline", "Deadlines"]
 
 logger = logging.getLogger("tokenstile.structured_output")
 
 _IDLE_SECONDS = 5.0
+_FEW = 64
 # A thread cannot wait for as long as a caller may ask for; it looks again in between.
 _LONGEST_WAIT = 3600.0
+
+
+class Deadline:
+    """A time, and what is to be done then; nothing, once it was called off."""
+
+    __slots__ = ("action", "number", "time")
+
+    def __init__(self, moment: float, number: int, action: Callable[[], None]) -> None:
+        self.time, self.number = moment, number
+        self.action: Callable[[], None] | None = action
+
+    def __lt__(self, other: Deadline) -> bool:
+        return (self.time, self.number) < (other.time, other.number)
 
 
 class Deadlines:
@@ -30,21 +47,39 @@ class Deadlines:
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
-        self._heap: list[tuple[float, int, Callable[[], None]]] = []
+        self._heap: list[Deadline] = []
+        self._called_off = 0
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def add(self, seconds: float, action: Callable[[], None]) -> None:
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, seconds: float, action: Callable[[], None]) -> Deadline:
         """Let ``action`` be called in so many seconds. It must be quick and must not raise."""
+        deadline = Deadline(time.monotonic() + seconds, next(self._numbers), action)
         with self._condition:
             if self._closed:
-                return
-            heapq.heappush(self._heap, (time.monotonic() + seconds, next(self._numbers), action))
+                return deadline
+            heapq.heappush(self._heap, deadline)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="tokenstile-deadlines", daemon=True)
                 self._thread.start()
             self._condition.notify()
+        return deadline
+
+    def call_off(self, deadline: Deadline) -> None:
+        """Let nothing be done at a deadline; one that is over is fine."""
+        with self._condition:
+            if deadline.action is None:
+                return
+            deadline.action = None
+            self._called_off += 1
+            if self._called_off > max(_FEW, len(self._heap) // 2):
+                self._heap = [one for one in self._heap if one.action is not None]
+                heapq.heapify(self._heap)
+                self._called_off = 0
 
     def close(self) -> None:
         """Forget all deadlines and end the thread."""
@@ -68,9 +103,14 @@ class Deadlines:
         with self._condition:
             while not self._closed:
                 now = time.monotonic()
-                if self._heap and self._heap[0][0] <= now:
-                    return heapq.heappop(self._heap)[2]
-                wait = self._heap[0][0] - now if self._heap else _IDLE_SECONDS
+                if self._heap and self._heap[0].time <= now:
+                    deadline = heapq.heappop(self._heap)
+                    action, deadline.action = deadline.action, None
+                    if action is not None:
+                        return action
+                    self._called_off = max(self._called_off - 1, 0)
+                    continue
+                wait = self._heap[0].time - now if self._heap else _IDLE_SECONDS
                 if not self._condition.wait(min(wait, _LONGEST_WAIT)) and not self._heap:
                     break
             self._thread = None

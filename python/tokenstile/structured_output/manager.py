@@ -15,7 +15,9 @@
 It belongs to no engine: it knows request ids, token ids and arrays. The rules:
 
 1. A request's trouble is its own. Grammars that cannot be compiled, time limits, cancellations and backends that raise
-   reach that request's future or ``error``, and no other.
+   reach that request's future or ``error``, and no other. In a batch its rows allow its stop tokens only, and
+   `GrammarBitmask.errors` names it: vLLM never schedules such a request, and an engine that does must not let it write
+   as if it had no structure.
 2. A request that the manager does not know is an error and not an unconstrained one. Requests without structure are
    begun with ``params=None``.
 3. Requests may be begun, cancelled, advanced and released from many threads. Batches that use the manager's own bitmask
@@ -28,6 +30,7 @@ import logging
 import math
 import threading
 import time
+import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -37,12 +40,14 @@ import numpy as np
 from tokenstile._core import batch_accept_tokens
 from tokenstile.bitmask import get_bitmask_shape
 from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.structured_output.accounting import Accounting
 from tokenstile.structured_output.backends import BackendSet
 from tokenstile.structured_output.batch import BatchFiller, GrammarBitmask
 from tokenstile.structured_output.compile_pool import CompilePool, Waiter
 from tokenstile.structured_output.jump_forward import find_forced_tokens
 from tokenstile.structured_output.metrics import Metrics
 from tokenstile.structured_output.reasoning import ReasoningGate, ReasoningMarkers
+from tokenstile.structured_output.recent import RecentlyUsed
 from tokenstile.structured_output.request import RequestStatus, StructuredOutputRequest
 from tokenstile.structured_output.tokenizers import KnownTokenizer, TokenizerCache
 
@@ -66,8 +71,7 @@ __all__ = ["StructuredOutputManager"]
 logger = logging.getLogger("tokenstile.structured_output")
 
 _NO_BACKEND = "none"
-# Gates are kept by their markers, which requests can bring; more than a server has models is somebody playing.
-_MOST_GATES = 64
+_OWN_GAUGES = ("active_requests", "compiling_requests", "cache_bytes")
 
 
 class StructuredOutputManager:
@@ -78,6 +82,10 @@ class StructuredOutputManager:
     with at most ``num_speculative_tokens`` drafts. ``reasoning`` are the markers of a reasoning model.
     ``compile_timeout`` is the patience of a request that does not say otherwise, in seconds. ``allocate`` makes
     bitmasks, given rows and the size of the vocabulary: pinned memory, say; numpy arrays are made without it.
+
+    Requests may bring any number of tokenizers. ``max_idle_backends`` is how many backends (and bitmasks, and gates of
+    thoughts) are kept of those that no request uses; each may hold ``cache_limit_bytes`` of compiled grammars. What a
+    request uses is never dropped.
     """
 
     def __init__(
@@ -94,6 +102,7 @@ class StructuredOutputManager:
         compile_timeout: float | None = 30.0,
         fill_threads: int | None = None,
         cache_limit_bytes: int = 512 << 20,
+        max_idle_backends: int = 8,
         allocate: Callable[[int, int], Any] | None = None,
         metrics: Metrics | None = None,
     ) -> None:
@@ -108,16 +117,20 @@ class StructuredOutputManager:
         self._default_backend = backend
         self._reasoning = reasoning
         self._compile_timeout = compile_timeout
-        self._backends = BackendSet(num_speculative_tokens, cache_limit_bytes)
+        self._backends = BackendSet(num_speculative_tokens, cache_limit_bytes, max_idle_backends)
         self._pool = CompilePool(compile_workers, max_pending)
         self._filler = BatchFiller(fill_threads, self._on_request_error)
         self._overlap: ThreadPoolExecutor | None = None
         self._allocate = allocate or _allocate_numpy
-        self._bitmasks: dict[int, Any] = {}
-        self._gates: dict[tuple[object, ReasoningMarkers], ReasoningGate] = {}
+        self._bitmasks: RecentlyUsed[Any] = RecentlyUsed(max_idle_backends)
+        self._gates: RecentlyUsed[ReasoningGate] = RecentlyUsed(max_idle_backends)
+        self._seen_backends = {backend}
         self._requests: dict[str, StructuredOutputRequest] = {}
         self._lock = threading.RLock()
         self._fill_lock = threading.Lock()
+        self._accounting = Accounting(self.metrics)
+        self._collector = _collector(self)
+        self.metrics.add_collector(self._collector)
 
     # Requests.
 
@@ -157,11 +170,14 @@ class StructuredOutputManager:
             future,
             gate=gate,
             position=None if gate is None else gate.begin(prompt_token_ids),
+            stop_token_ids=stops,
+            holds=chosen,
         )
         with self._lock:
             if request_id in self._requests:
                 raise InvalidArgumentError(f"there is a request {request_id!r} already: release it first")
             self._requests[request_id] = request
+            self._seen_backends.add(request.backend)
         self.metrics.count("requests_total", request.backend)
         if on_ready is not None:
             request.add_done_callback(on_ready)
@@ -256,7 +272,7 @@ class StructuredOutputManager:
         return self.get(request_id).is_schedulable
 
     def cancel(self, request_id: str) -> None:
-        """Give a request up. It stays known until it is released; its rows allow everything."""
+        """Give a request up. It stays known until it is released; its rows let it only end."""
         self.get(request_id).cancel()
 
     def release(self, request_id: str) -> None:
@@ -277,14 +293,7 @@ class StructuredOutputManager:
         markers = self._reasoning if reasoning is True else reasoning
         if not markers:
             return None
-        key = known.fingerprint, markers
-        with self._lock:
-            gate = self._gates.get(key)
-            if gate is None:
-                if len(self._gates) >= _MOST_GATES:
-                    self._gates.clear()
-                gate = self._gates[key] = ReasoningGate(markers, known.info)
-        return gate
+        return self._gates.find((known.fingerprint, markers), lambda: ReasoningGate(markers, known.info))
 
     # Steps.
 
@@ -311,11 +320,11 @@ class StructuredOutputManager:
     ) -> GrammarBitmask:
         started = time.perf_counter()
         if out is not None:
-            result = self._filler.fill(requests, drafts, out)
+            result, own_seconds = self._filler.fill(requests, drafts, out)
         else:
             with self._fill_lock:
-                result = self._filler.fill(requests, drafts, self._bitmask(requests))
-        self._count_fill(requests, result, time.perf_counter() - started)
+                result, own_seconds = self._filler.fill(requests, drafts, self._bitmask(requests))
+        self._accounting.count_fill(requests, result, time.perf_counter() - started, own_seconds)
         return result
 
     def _bitmask(self, requests: Sequence[StructuredOutputRequest]) -> Any:  # noqa: ANN401 - any array
@@ -326,20 +335,7 @@ class StructuredOutputManager:
         if not sizes:
             return np.empty((0, 0), dtype=np.int32)
         size = sizes.pop()
-        if size not in self._bitmasks:
-            self._bitmasks[size] = self._allocate(self.max_rows, size)
-        return self._bitmasks[size]
-
-    def _count_fill(
-        self, requests: Sequence[StructuredOutputRequest], result: GrammarBitmask, seconds: float
-    ) -> None:
-        backend = _backend_of(requests)
-        self.metrics.observe("fill_seconds", backend, seconds)
-        rows = sum(result.counts)
-        self.metrics.count("fill_rows_total", backend, rows)
-        if rows > len(requests):
-            self.metrics.count("draft_tokens_total", backend, rows - len(requests))
-            self.metrics.count("draft_tokens_acceptable_total", backend, sum(result.num_acceptable_drafts))
+        return self._bitmasks.find(size, lambda: self._allocate(self.max_rows, size))
 
     def grammar_bitmask_async(
         self,
@@ -370,17 +366,40 @@ class StructuredOutputManager:
         started = time.perf_counter()
         requests = self._find(tokens)
         matchers = [request.native for request in requests]
+        own_seconds: dict[str, float] = {}
         if None not in matchers and not any(request.gate for request in requests):
-            known = cast("list[GrammarMatcher]", matchers)
-            fits = batch_accept_tokens(self._filler.batch, known, tokens.values())
+            taken = self._accept_natively(
+                requests, cast("list[GrammarMatcher]", matchers), list(tokens.values())
+            )
         else:
-            fits = self._accept_mixed(requests, list(tokens.values()))
-        self._count_accept(requests, tokens, fits, time.perf_counter() - started)
-        return dict(zip(tokens, fits, strict=True))
+            taken = self._accept_mixed(requests, list(tokens.values()), own_seconds)
+        seconds = time.perf_counter() - started
+        self._accounting.count_accept(requests, tokens, taken, seconds, own_seconds)
+        return {name: count is not None for name, count in zip(tokens, taken, strict=True)}
+
+    def _accept_natively(
+        self,
+        requests: Iterable[StructuredOutputRequest],
+        matchers: Collection[GrammarMatcher],
+        tokens: Sequence[Sequence[int]],
+    ) -> list[int | None]:
+        """Let the native code take tokens; returns how many of each were taken, or nothing where they do not fit."""
+        # PERF: nearly always there is one token, and the text has not ended.
+        counts: list[int | None] = [
+            1 if len(own) == 1 and not matcher.is_terminated() else request.count_taken(own)
+            for request, matcher, own in zip(requests, matchers, tokens, strict=True)
+        ]
+        fits = batch_accept_tokens(self._filler.batch, matchers, tokens)
+        if all(fits):
+            return counts
+        return [count if fit else None for count, fit in zip(counts, fits, strict=True)]
 
     def _accept_mixed(
-        self, requests: Sequence[StructuredOutputRequest], tokens: Sequence[Sequence[int]]
-    ) -> list[bool]:
+        self,
+        requests: Sequence[StructuredOutputRequest],
+        tokens: Sequence[Sequence[int]],
+        own_seconds: dict[str, float],
+    ) -> list[int | None]:
         """Give the native code what it can take, and the rest to the requests themselves."""
         for request in requests:
             if request.poll() is RequestStatus.COMPILING:
@@ -389,24 +408,31 @@ class StructuredOutputManager:
                 )
         found = map(_native_matcher, requests, tokens)
         native = {at: matcher for at, matcher in enumerate(found) if matcher is not None}
-        taken = batch_accept_tokens(self._filler.batch, native.values(), [tokens[at] for at in native])
-        fits = dict(zip(native, taken, strict=True))
+        counts = self._accept_natively(
+            [requests[at] for at in native], native.values(), [tokens[at] for at in native]
+        )
+        taken = dict(zip(native, counts, strict=True))
         for at in native:
-            if fits[at] and requests[at].gate is not None:
+            if taken[at] is not None and requests[at].gate is not None:
                 requests[at].note_step()
-        return [
-            fits[at] if at in fits else self._accept_by_contract(request, tokens[at])
-            for at, request in enumerate(requests)
-        ]
+        for at, request in enumerate(requests):
+            if at not in taken:
+                started = time.perf_counter()
+                taken[at] = self._accept_by_contract(request, tokens[at])
+                seconds = time.perf_counter() - started
+                own_seconds[request.backend] = own_seconds.get(request.backend, 0.0) + seconds
+        return [taken[at] for at in range(len(requests))]
 
-    def _accept_by_contract(self, request: StructuredOutputRequest, tokens: Sequence[int]) -> bool:
+    def _accept_by_contract(self, request: StructuredOutputRequest, tokens: Sequence[int]) -> int | None:
+        """Take tokens; returns how many were taken, or nothing if they do not fit."""
         if request.poll() in {RequestStatus.CANCELLED, RequestStatus.FAILED}:
-            return False
+            return None
         try:
-            return request.accept(tokens)
+            count = request.count_taken(tokens)
+            return count if request.accept(tokens) else None
         except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
             self._on_request_error(request, error)
-            return False
+            return None
 
     def _on_request_error(self, request: StructuredOutputRequest, error: Exception) -> None:
         """Let a request fail whose backend raised."""
@@ -414,26 +440,21 @@ class StructuredOutputManager:
         self.metrics.count("request_errors_total", request.backend)
         logger.debug("%s failed: %r", request.request_id, error)
 
-    def _count_accept(
-        self,
-        requests: Sequence[StructuredOutputRequest],
-        tokens: Mapping[str, Sequence[int]],
-        fits: Sequence[bool],
-        seconds: float,
-    ) -> None:
-        backend = _backend_of(requests)
-        self.metrics.observe("accept_seconds", backend, seconds)
-        accepted = sum(map(len, tokens.values()))
-        for fit, (name, refused) in zip(fits, tokens.items(), strict=True):
-            if not fit:
-                accepted -= len(refused)
-                self.metrics.count("rejected_total", backend)
-                logger.debug("tokens of %s do not fit: %s", name, list(refused))
-        self.metrics.count("accepted_tokens_total", backend, accepted)
-
     def validate_tokens(self, request_id: str, tokens: Sequence[int]) -> list[int]:
-        """Return the longest prefix of drafts that a request would accept; nothing moves."""
-        return self.get(request_id).validate(tokens)
+        """Return the longest prefix of drafts that a request would accept; nothing moves.
+
+        Nothing fits a request that failed or was cancelled, also if it fails here because its backend raises.
+        """
+        request = self.get(request_id)
+        if request.poll() in {RequestStatus.CANCELLED, RequestStatus.FAILED}:
+            return []
+        if request.matcher is not None or request.grammar is None:
+            return request.validate(tokens)
+        try:
+            return request.validate(tokens)
+        except Exception as error:  # noqa: BLE001 - another library's; it must not touch the others
+            self._on_request_error(request, error)
+            return []
 
     def rollback(self, request_id: str, num_tokens: int) -> None:
         """Take back the last tokens of a request."""
@@ -453,29 +474,27 @@ class StructuredOutputManager:
 
     # Numbers.
 
-    def refresh_metrics(self) -> Metrics:
-        """Bring the gauges up to date, and return all metrics."""
+    def _collect(self) -> dict[tuple[str, str], float]:
+        """Return the gauges, and the counters that the backends keep."""
         with self._lock:
             requests = list(self._requests.values())
-        backends = {request.backend for request in requests} | {self._default_backend}
-        for backend in backends:
-            own = [request for request in requests if request.backend == backend]
-            compiling = sum(request.poll() is RequestStatus.COMPILING for request in own)
-            self.metrics.set("active_requests", backend, len(own))
-            self.metrics.set("compiling_requests", backend, compiling)
+            numbers = {(name, backend): 0.0 for backend in self._seen_backends for name in _OWN_GAUGES}
+        for request in requests:
+            numbers["active_requests", request.backend] += 1
+            numbers["compiling_requests", request.backend] += request.poll() is RequestStatus.COMPILING
         for backend, stats in self._backends.get_stats().items():
-            self.metrics.set("cache_bytes", backend, stats.get("cache_bytes", 0))
+            numbers["cache_bytes", backend] = stats.get("cache_bytes", 0)
             hits = stats.get("requests", 0) - stats.get("compilations", 0)
-            self.metrics.set("compile_cache_hits_total", backend, max(hits, 0))
-        return self.metrics
+            numbers["compile_cache_hits_total", backend] = max(hits, 0)
+        return numbers
 
     def get_stats(self) -> dict[str, dict[str, object]]:
         """Return all metrics as plain data: by metric, then by backend."""
-        return self.refresh_metrics().snapshot()
+        return self.metrics.snapshot()
 
     def prometheus_text(self) -> str:
         """Return all metrics in Prometheus' text format."""
-        return self.refresh_metrics().prometheus_text()
+        return self.metrics.prometheus_text()
 
     def profile(self, file: TextIO | None = None) -> AbstractContextManager[Profile]:
         """Print a table of what happened inside a ``with`` block."""
@@ -494,6 +513,7 @@ class StructuredOutputManager:
         if overlap is not None:
             overlap.shutdown(wait=True)
         self._backends.destroy()
+        self.metrics.remove_collector(self._collector)
         self._bitmasks.clear()
 
     def __enter__(self) -> Self:
@@ -508,9 +528,15 @@ class StructuredOutputManager:
         self.shutdown()
 
 
-def _backend_of(requests: Sequence[StructuredOutputRequest]) -> str:
-    """Return the backend that a batch is counted for: that of the first request with structure."""
-    return next((request.backend for request in requests if request.params is not None), _NO_BACKEND)
+def _collector(manager: StructuredOutputManager) -> Callable[[], Mapping[tuple[str, str], float]]:
+    """Return what collects the numbers of a manager, which it does not keep alive."""
+    reference = weakref.ref(manager)
+
+    def collect() -> Mapping[tuple[str, str], float]:
+        alive = reference()
+        return {} if alive is None else alive._collect()  # noqa: SLF001 - its own
+
+    return collect
 
 
 def _native_matcher(request: StructuredOutputRequest, tokens: Sequence[int]) -> GrammarMatcher | None:

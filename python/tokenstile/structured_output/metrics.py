@@ -3,6 +3,9 @@
 Everything is plain data: `Metrics.snapshot` gives dictionaries of numbers, `Metrics.prometheus_text` the text that
 Prometheus scrapes, `Metrics.profile` a table of what happened inside a ``with`` block. Nothing is sent anywhere, and no
 library is needed. The list of all metrics is `DESCRIPTIONS`; a name that is not in it is a mistake, not a new metric.
+
+What somebody else keeps (how many requests there are, the memory of a cache) is not stored here, where it would grow
+stale: collectors are asked for it whenever something is read, and what several of them say is added up.
 """
 
 from __future__ import annotations
@@ -14,7 +17,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    Collector = Callable[[], Mapping[tuple[str, str], float]]
+    """Gives numbers by the name of the metric and the backend."""
 
 __all__ = ["BUCKETS", "DESCRIPTIONS", "Histogram", "Metrics", "Profile"]
 
@@ -28,10 +34,10 @@ DESCRIPTIONS: Final[Mapping[str, tuple[str, str]]] = {
     "compile_cache_hits_total": ("counter", "Compilations that the backend's cache answered."),
     "compile_seconds": ("histogram", "Time of a compilation."),
     "compile_wait_seconds": ("histogram", "Time from the request to its grammar."),
-    "fill_seconds": ("histogram", "Time to fill the rows of a batch."),
+    "fill_seconds": ("histogram", "Time to fill the rows of a batch, of those of one backend."),
     "fill_rows_total": ("counter", "Rows that were filled."),
-    "accept_seconds": ("histogram", "Time to accept the tokens of a call."),
-    "accepted_tokens_total": ("counter", "Tokens that were accepted."),
+    "accept_seconds": ("histogram", "Time to accept the tokens of a call, of those of one backend."),
+    "accepted_tokens_total": ("counter", "Tokens that were accepted; those after the end are not."),
     "rejected_total": ("counter", "Calls whose tokens did not fit."),
     "draft_tokens_total": ("counter", "Draft tokens that were looked at."),
     "draft_tokens_acceptable_total": ("counter", "Draft tokens that fit."),
@@ -87,18 +93,40 @@ class Metrics:
         self._lock = threading.Lock()
         self._numbers: dict[tuple[str, str], float] = {}
         self._histograms: dict[tuple[str, str], Histogram] = {}
+        self._collectors: list[Collector] = []
+
+    def add_collector(self, collector: Collector) -> None:
+        """Ask for numbers whenever something is read: gauges, and counters that somebody else keeps."""
+        with self._lock:
+            self._collectors.append(collector)
+
+    def remove_collector(self, collector: Collector) -> None:
+        """Ask no more. What the counters have come to stays; gauges go."""
+        last = {
+            place: number for place, number in collector().items() if DESCRIPTIONS[place[0]][0] == "counter"
+        }
+        with self._lock:
+            if collector in self._collectors:
+                self._collectors.remove(collector)
+                _add(self._numbers, last)
+
+    def _collect(self) -> dict[tuple[str, str], float]:
+        """Return all numbers, those of the collectors too."""
+        with self._lock:
+            collectors = list(self._collectors)
+        # Outside of the lock: they take locks of their own.
+        collected = [collect() for collect in collectors]
+        with self._lock:
+            numbers = dict(self._numbers)
+        for one in collected:
+            _add(numbers, one)
+        return numbers
 
     def count(self, name: str, backend: str, amount: float = 1) -> None:
         """Add to a counter."""
         self._check(name, "counter")
         with self._lock:
             self._numbers[name, backend] = self._numbers.get((name, backend), 0) + amount
-
-    def set(self, name: str, backend: str, value: float) -> None:
-        """Set a gauge, or a counter that somebody else keeps."""
-        self._check(name, "counter" if name.endswith("_total") else "gauge")
-        with self._lock:
-            self._numbers[name, backend] = value
 
     def observe(self, name: str, backend: str, seconds: float) -> None:
         """Count a value of a histogram."""
@@ -116,15 +144,14 @@ class Metrics:
 
     def value(self, name: str, backend: str) -> float:
         """Return a counter or a gauge; zero before anything was counted."""
-        with self._lock:
-            return self._numbers.get((name, backend), 0)
+        return self._collect().get((name, backend), 0)
 
     def snapshot(self) -> dict[str, dict[str, object]]:
         """Return everything as plain data: by metric, then by backend."""
         result: dict[str, dict[str, object]] = {}
+        for (name, backend), number in sorted(self._collect().items()):
+            result.setdefault(name, {})[backend] = number
         with self._lock:
-            for (name, backend), number in sorted(self._numbers.items()):
-                result.setdefault(name, {})[backend] = number
             for (name, backend), histogram in sorted(self._histograms.items()):
                 result.setdefault(name, {})[backend] = histogram.as_dict()
         return result
@@ -155,6 +182,11 @@ class Metrics:
         finally:
             profile.finish(self.snapshot())
             print(profile.table(), file=file or sys.stdout)
+
+
+def _add(numbers: dict[tuple[str, str], float], others: Mapping[tuple[str, str], float]) -> None:
+    for place, number in others.items():
+        numbers[place] = numbers.get(place, 0) + number
 
 
 def _number(value: object) -> str:

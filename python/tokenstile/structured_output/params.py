@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.key import GrammarType, StructuredOutputKey
+from tokenstile.structured_output.texts import check_text
 
 __all__ = ["StructuredOutputsParams"]
 
@@ -45,7 +46,9 @@ class StructuredOutputsParams:
     disable_any_whitespace: bool = False
     """Whether JSON is to be written without white space between its parts."""
     disable_additional_properties: bool = False
-    """Whether objects have no properties but those that the schema names."""
+    """Whether objects have no properties but those that their schema names, if it names some and is silent of others.
+
+    So it is for tokenstile and XGrammar in any case, which are strict; for llguidance the schema is closed."""
     whitespace_pattern: str | None = None
     """Not supported: white space is bounded by ``disable_any_whitespace``, or written into a grammar."""
 
@@ -75,7 +78,7 @@ class StructuredOutputsParams:
             names = " or ".join(one.__name__ for one in types)
             raise InvalidArgumentError(f"{kind} must be {names}, not {type(value).__name__}")
         if isinstance(value, str):
-            _check_text(kind, value)
+            check_text(kind, value)
         if kind in _TEXTS_THAT_MUST_SAY_SOMETHING and isinstance(value, str) and not value.strip():
             raise InvalidArgumentError(f"{kind} must not be blank")
         if kind == "json_object" and value is False:
@@ -90,7 +93,7 @@ class StructuredOutputsParams:
         for at, text in enumerate(choices):
             if not isinstance(text, str):
                 raise InvalidArgumentError(f"choice[{at}] must be str, not {type(text).__name__}")
-            _check_text(f"choice[{at}]", text)
+            check_text(f"choice[{at}]", text)
 
     @property
     def key(self) -> StructuredOutputKey:
@@ -111,15 +114,6 @@ class StructuredOutputsParams:
             return cls(choice=json_module.loads(spec))
         given: dict[str, Any] = {grammar_type.value: spec}
         return cls(**given)
-
-
-def _check_text(name: str, text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidArgumentError(
-            f"{name} has a lone surrogate at {error.start}, which no text can hold"
-        ) from None
 
 
 def _text(kind: str, value: Any) -> str:  # noqa: ANN401 - any of the kinds

@@ -1,12 +1,13 @@
 """Reasoning: the constraint sleeps while the model thinks.
 
 A reasoning model writes thoughts between two markers and then its answer. Only the answer has a structure, so while a
-request thinks its rows allow everything and its grammar stays where it is. Where a thought begins and ends is decided
-here, token by token, by a pure function from a place to the next one (`ReasoningGate.step`). Rolling back is then
-keeping the older place, and drafts are followed without touching anything.
+request thinks its rows allow what it likes and its grammar stays where it is. Where a thought begins and ends is
+decided here, token by token, by a pure function from a place to the next one (`ReasoningGate.step`). Rolling back is
+then keeping the older place, and drafts are followed without touching anything.
 
 Markers are tokens (ids) or texts. A text is found wherever it falls: as one token, spelled by several, or in the middle
-of one, in which case what follows it in the same token belongs to the answer and is fed to the grammar.
+of one, in which case what follows it in the same token belongs to the answer and is fed to the grammar. Such a token is
+allowed only if that rest fits (`tokenstile.structured_output.thought_rows`).
 
 Where a request starts is said by the last marker of its prompt. Without one there, a model that has no start marker
 thinks from the first token on. One that has one may think or not: its grammar is in force at once, and the start marker
@@ -16,9 +17,11 @@ is allowed beside it. So a constraint is never skipped because a model chose not
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.structured_output.feeding import Spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +82,12 @@ class ReasoningGate:
         self._end = _marker(markers.end, tokenizer_info, "end")
         self._start = None if markers.start is None else _marker(markers.start, tokenizer_info, "start")
         self._start_token = _token_of(self._start, tokenizer_info)
-        self._content_starts = frozenset(markers.content_starts)
+        self._content_starts = frozenset(
+            _check_token(token, tokenizer_info, "content start") for token in markers.content_starts
+        )
+        self._info = tokenizer_info
+        # By how many bytes of the end marker came before them: the tokens that have its other bytes, and more.
+        self._overshooting: dict[int, tuple[int, ...]] = {}
         # What tokens are made of, which only texts ask for.
         is_text = isinstance(self._end, bytes) or isinstance(self._start, bytes)
         self._tokens: list[bytes] = tokenizer_info.decoded_vocab if is_text else []
@@ -140,6 +148,37 @@ class ReasoningGate:
         rest = text[at + len(self._end) :]
         return (closed._replace(has_content=True), rest) if rest else (closed, None)
 
+    def tokens_with_content(self, position: GatePosition) -> list[tuple[int, Feed]]:
+        """Return the tokens that give something to the grammar if they come next in a thought, with what they give."""
+        found = set(self._content_starts)
+        if isinstance(self._end, bytes):
+            for count in range(len(self._end)):
+                if position.tail.endswith(self._end[:count]):
+                    found.update(self._find_overshooting(self._end, count))
+        feeds = ((token, self._step_in_thought(position, token)[1]) for token in sorted(found))
+        return [(token, feed) for token, feed in feeds if feed is not None]
+
+    def _find_overshooting(self, end: bytes, count: int) -> tuple[int, ...]:
+        """Return the tokens that complete a marker of which ``count`` bytes were written, and go on."""
+        known = self._overshooting.get(count)
+        if known is None:
+            rest = end[count:]
+            # A marker that lies inside of a token as a whole may have anything before it.
+            known = self._overshooting[count] = tuple(
+                number
+                for number, token in enumerate(self._tokens)
+                if len(token) > len(rest) and (token.startswith(rest) if count else rest in token)
+            )
+        return known
+
+    @cached_property
+    def _spelling(self) -> Spelling:
+        return Spelling(self._info)
+
+    def spell(self, text: bytes) -> list[int] | None:
+        """Return tokens that are a text together, for grammars that cannot read bytes."""
+        return self._spelling.spell(text)
+
     def _bytes_of(self, token: int) -> bytes:
         """Return the bytes of a token; ids that no token has are no text."""
         return self._tokens[token] if 0 <= token < len(self._tokens) else b""
@@ -161,9 +200,13 @@ def _marker(marker: int | str, info: TokenizerInfo, name: str) -> int | bytes:
         if not marker:
             raise InvalidArgumentError(f"the {name} marker must not be empty")
         return marker.encode()
-    if not 0 <= marker < info.vocab_size:
-        raise InvalidArgumentError(f"the {name} marker {marker} is outside of the vocabulary")
-    return marker
+    return _check_token(marker, info, f"{name} marker")
+
+
+def _check_token(token: int, info: TokenizerInfo, name: str) -> int:
+    if not 0 <= token < info.vocab_size:
+        raise InvalidArgumentError(f"the {name} {token} is outside of the vocabulary")
+    return token
 
 
 def _token_of(marker: int | bytes | None, info: TokenizerInfo) -> int | None:

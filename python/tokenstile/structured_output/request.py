@@ -21,7 +21,7 @@ from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.feeding import feed_grammar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
     from tokenstile._core import GrammarMatcher
     from tokenstile.structured_output.compile_pool import GrammarFuture
@@ -44,9 +44,9 @@ class RequestStatus(Enum):
     FINISHED = "finished"
     """Its text has ended; its rows allow everything."""
     FAILED = "failed"
-    """Its grammar could not be compiled, or tokens came that do not fit; ``error`` says which."""
+    """Its grammar could not be compiled, or its backend raised; ``error`` says which. Its rows let it only end."""
     CANCELLED = "cancelled"
-    """It was cancelled."""
+    """It was cancelled. Its rows let it only end."""
 
 
 class StructuredOutputRequest:
@@ -61,6 +61,7 @@ class StructuredOutputRequest:
         "future",
         "gate",
         "grammar",
+        "holds",
         "is_cancelled",
         "key",
         "matcher",
@@ -68,6 +69,7 @@ class StructuredOutputRequest:
         "params",
         "position",
         "request_id",
+        "stop_token_ids",
         "tokenizer",
     )
 
@@ -81,6 +83,8 @@ class StructuredOutputRequest:
         *,
         gate: ReasoningGate | None = None,
         position: GatePosition | None = None,
+        stop_token_ids: Collection[int] | None = None,
+        holds: object = None,
     ) -> None:
         self.request_id = request_id
         """What the engine calls it."""
@@ -89,6 +93,8 @@ class StructuredOutputRequest:
         self.key: StructuredOutputKey | None = None if params is None else params.key
         """What is compiled for it."""
         self.tokenizer = tokenizer
+        self.stop_token_ids = _stop_tokens(stop_token_ids, tokenizer)
+        """The tokens that end its text."""
         self.backend = backend
         """The name of its backend."""
         self.future = future
@@ -102,6 +108,8 @@ class StructuredOutputRequest:
         self.error: BaseException | None = None
         """Why it failed."""
         self.is_cancelled = False
+        self.holds = holds
+        """What must live as long as the request: its backend."""
         self.gate, self.position = gate, position
         self.begun_at = time.perf_counter()
         # For each token, where the gate was before it and how many steps the grammar took.
@@ -159,6 +167,12 @@ class StructuredOutputRequest:
         self.poll()
         return self.grammar
 
+    @property
+    def failure(self) -> BaseException | None:
+        """Why it cannot go on, if it cannot: its error, or that it was cancelled."""
+        status = self.poll()
+        return self._cancelled() if status is RequestStatus.CANCELLED else self.error
+
     def _cancelled(self) -> CancelledError:
         return CancelledError(f"the request {self.request_id!r} was cancelled")
 
@@ -205,7 +219,7 @@ class StructuredOutputRequest:
 
     @property
     def is_thinking(self) -> bool:
-        """Whether a thought is under way, so that nothing is constrained."""
+        """Whether a thought is under way, so that only the beginning of an answer is constrained."""
         return self.position is not None and self.position.thinking
 
     @property
@@ -231,7 +245,7 @@ class StructuredOutputRequest:
             if grammar.is_terminated():
                 break
             position, feed = self.gate.step(self.position, operator.index(token))
-            steps = feed_grammar(grammar, feed)
+            steps = feed_grammar(grammar, feed, self.gate)
             if steps is None:
                 self.rollback(len(self._trail) - mark)
                 return False
@@ -239,6 +253,18 @@ class StructuredOutputRequest:
             self.position = position
         self._update_native()
         return True
+
+    def count_taken(self, tokens: Sequence[int]) -> int:
+        """Return how many of some tokens would be taken if they fit: those after the end are ignored."""
+        grammar = self._ready_grammar()
+        if grammar is None:
+            return len(tokens)
+        if grammar.is_terminated():
+            return 0
+        # Only a stop token that is not the last one leaves any behind the end.
+        if len(tokens) > 1 and not self.stop_token_ids.isdisjoint(tokens[:-1]):
+            return len(self.validate(tokens))
+        return len(tokens)
 
     def note_step(self) -> None:
         """Note that the grammar took one token of the answer, by another way than `accept`."""
@@ -287,3 +313,9 @@ class StructuredOutputRequest:
 
     def __repr__(self) -> str:
         return f"<StructuredOutputRequest {self.request_id!r} {self.status.value}>"
+
+
+def _stop_tokens(own: Collection[int] | None, tokenizer: KnownTokenizer) -> frozenset[int]:
+    """Return the stop tokens of a request: its own that the model has, or else the tokenizer's."""
+    known = frozenset(token for token in own or () if 0 <= token < tokenizer.info.vocab_size)
+    return known or frozenset(tokenizer.info.stop_token_ids)

@@ -5,7 +5,7 @@ batch (`tokenstile.structured_output.batch`). This is the way for grammars of ot
 thought may begin or end. The rows are the same: `draft_rows.rs` has the rules, and the tests compare the two.
 
 1. After a draft that does not fit, rows repeat the mask of the last place that was reached.
-2. After a draft that ended the text, and from padding (-1) on, rows allow everything. So do rows inside a thought.
+2. After a draft that ended the text, and from padding (-1) on, rows allow everything. Rows inside a thought nearly do.
 3. The grammar ends where it began.
 """
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.feeding import feed_grammar
+from tokenstile.structured_output.thought_rows import allow_opening, fill_thought_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,8 +114,7 @@ class _Node(NamedTuple):
     @property
     def is_open(self) -> bool:
         """Tell whether its row allows everything."""
-        thinking = self.position is not None and self.position.thinking
-        return thinking or self.outcome in {Outcome.ENDED, Outcome.UNREAD}
+        return self.outcome in {Outcome.ENDED, Outcome.UNREAD}
 
 
 def fill_rows_by_contract(
@@ -162,7 +162,7 @@ def _advance(
     position, feed = before.position, cast("Feed", token)
     if gate is not None and position is not None:
         position, feed = gate.step(position, token)
-    steps = feed_grammar(grammar, feed)
+    steps = feed_grammar(grammar, feed, gate)
     if steps is None:
         return before._replace(outcome=Outcome.REJECTED), 0
     outcome = Outcome.ENDED if grammar.is_terminated() else Outcome.ACCEPTED
@@ -179,14 +179,8 @@ def _fill(
     if node.is_open:
         rows[row].fill(-1)
         return
+    if gate is not None and node.position is not None and node.position.thinking:
+        fill_thought_row(grammar, gate, node.position, rows[row])
+        return
     grammar.fill_bitmask(rows, row)
     allow_opening(gate, node.position, rows[row])
-
-
-def allow_opening(
-    gate: ReasoningGate | None, position: GatePosition | None, row: npt.NDArray[np.int32]
-) -> None:
-    """Set the bit of the token that begins a thought, where one may begin."""
-    token = None if gate is None or position is None else gate.open_token(position)
-    if token is not None:
-        row.view("uint32")[token // 32] |= 1 << (token % 32)

@@ -2,8 +2,10 @@
 
 A server may load several models, and adapters of one model share its tokenizer object while two loads of one file do
 not. So a tokenizer object is looked up by identity first, which is cheap, and what was read from it is shared by its
-fingerprint: equal vocabularies have one backend and one cache of grammars, whatever objects they came from. Objects are
-held weakly; those that cannot be are read anew each time.
+fingerprint: equal vocabularies have one backend and one cache of grammars, whatever objects they came from.
+
+The cache holds objects weakly; those that cannot be are read anew each time. A `KnownTokenizer` holds its object: who
+has one (a manager, a request, a backend) can cut texts with it as long as it likes, whatever the caller has dropped.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class TokenizerCache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_object: dict[tuple[int, int | None], KnownTokenizer] = {}
+        self._by_object: dict[tuple[int, int | None], TokenizerInfo] = {}
         self._by_fingerprint: weakref.WeakValueDictionary[tuple[str, int, tuple[int, ...]], TokenizerInfo] = (
             weakref.WeakValueDictionary()
         )
@@ -48,16 +50,18 @@ class TokenizerCache:
             return KnownTokenizer(tokenizer, None)
         place = id(tokenizer), vocab_size
         with self._lock:
-            known = self._by_object.get(place)
-        if known is not None:
-            return known
-        read = KnownTokenizer(TokenizerInfo.from_tokenizer(tokenizer, vocab_size), find_encoder(tokenizer))
+            info = self._by_object.get(place)
+        if info is None:
+            info = self._read(tokenizer, place)
+        return KnownTokenizer(info, find_encoder(tokenizer))
+
+    def _read(self, tokenizer: object, place: tuple[int, int | None]) -> TokenizerInfo:
+        read = TokenizerInfo.from_tokenizer(tokenizer, place[1])
         with self._lock:
-            info = self._by_fingerprint.setdefault(read.fingerprint, read.info)
-            known = KnownTokenizer(info, read.encode)
+            info = self._by_fingerprint.setdefault(KnownTokenizer(read, None).fingerprint, read)
             if self._watch(tokenizer, place):
-                self._by_object[place] = known
-        return known
+                self._by_object[place] = info
+        return info
 
     def _watch(self, tokenizer: object, place: tuple[int, int | None]) -> bool:
         """Forget a tokenizer when it goes; tell whether that can be seen to."""
@@ -72,22 +76,14 @@ class TokenizerCache:
 
 
 def find_encoder(tokenizer: Any) -> Callable[[str], list[int]] | None:  # noqa: ANN401 - any tokenizer
-    """Return how a tokenizer object cuts a text without adding anything to it."""
-    if not hasattr(tokenizer, "encode_ordinary") and not hasattr(tokenizer, "encode"):
-        return None
-    try:
-        # The way to it must not keep the tokenizer alive.
-        holder = weakref.ref(tokenizer)
-    except TypeError:
+    """Return how a tokenizer object cuts a text without adding anything to it; what is returned holds the object."""
+    if hasattr(tokenizer, "encode_ordinary"):
+        return lambda text: list(tokenizer.encode_ordinary(text))
+    if isinstance(tokenizer, str) or not hasattr(tokenizer, "encode"):
         return None
 
     def encode(text: str) -> list[int]:
-        alive: Any = holder()
-        if alive is None:
-            return []
-        if hasattr(alive, "encode_ordinary"):
-            return list(alive.encode_ordinary(text))
-        found = alive.encode(text, add_special_tokens=False)
+        found = tokenizer.encode(text, add_special_tokens=False)
         return list(getattr(found, "ids", found))
 
     return encode

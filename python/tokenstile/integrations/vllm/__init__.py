@@ -9,10 +9,11 @@ Read in this order:
 
 - `tokenstile.integrations.vllm.switch`: whether to do anything at all, by version and by environment;
 - `tokenstile.integrations.vllm.patches`: the four places in vLLM that are replaced, all of them or none;
-- `tokenstile.integrations.vllm.constraints`: what a request asks for, as a compiled grammar; used by both sides;
-- `tokenstile.integrations.vllm.checks`: the check in the front end, whose errors are the client's;
 - `tokenstile.integrations.vllm.backend`: the two classes that vLLM's manager works with;
-- `tokenstile.integrations.vllm.rows`: the masks of a whole batch, with drafts, in native calls.
+- `tokenstile.integrations.vllm.checks`: the check in the front end, whose errors are the client's;
+- `tokenstile.integrations.vllm.rows`: the masks of a whole batch, with drafts, in one native call.
+
+What a constraint means and how rows follow drafts is not here but in `tokenstile.structured_output`.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.request import get_structured_output_key
 
 from tokenstile.exceptions import GrammarError, TokenstileError
-from tokenstile.integrations.vllm.constraints import compile_constraint, parse_constraint
+from tokenstile.integrations.vllm.backend import compile_for, kind_of
 from tokenstile.integrations.vllm.vocabulary import compiler_for
+from tokenstile.structured_output.constraint import parse_constraint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ def check(params: Any, tokenizer: Any, vocab_size: int, config: Any) -> None:  #
     kind, text = _key(params)
     compiler = compiler_for(tokenizer, vocab_size)
     try:
-        compile_constraint(compiler, kind, text, any_whitespace=not config.disable_any_whitespace)
+        compile_for(compiler, kind, text, config)
     except TokenstileError as error:
         raise _refused(params, error) from error
 
@@ -64,7 +65,7 @@ def check_without_tokenizer(sampling_params: Any) -> None:  # noqa: ANN401 - of 
         return
     kind, text = _key(params)
     try:
-        parse_constraint(kind, text)
+        parse_constraint(kind_of(kind), text)
     except TokenstileError as error:
         if not _needs_tokenizer(error):
             raise _refused(params, error) from error

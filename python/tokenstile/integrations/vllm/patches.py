@@ -24,7 +24,7 @@ from vllm.v1.structured_output import backend_xgrammar
 
 from tokenstile import __version__
 from tokenstile.integrations.vllm import checks, rows
-from tokenstile.integrations.vllm.backend import TokenstileBackend
+from tokenstile.integrations.vllm.backend import VllmBackend
 from tokenstile.integrations.vllm.switch import SWITCH, logger
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _native_rows(original: Callable[..., Any]) -> Callable[..., Any]:
         scheduled_spec_decode_tokens: dict[str, list[int]],
     ) -> Any:  # noqa: ANN401 - an array, or None
         arguments = (requests, structured_output_request_ids, scheduled_spec_decode_tokens)
-        is_ours = isinstance(self.backend, TokenstileBackend)
+        is_ours = isinstance(self.backend, VllmBackend)
         if is_ours and structured_output_request_ids and not self.vllm_config.model_config.is_diffusion:
             return rows.fill(self, *arguments)
         return original(self, *arguments)
@@ -111,8 +111,8 @@ def _native_rows(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
-    (manager_module, "XgrammarBackend", lambda _: TokenstileBackend),
-    (backend_xgrammar, "XgrammarBackend", lambda _: TokenstileBackend),
+    (manager_module, "XgrammarBackend", lambda _: VllmBackend),
+    (backend_xgrammar, "XgrammarBackend", lambda _: VllmBackend),
     (backend_xgrammar, "validate_xgrammar_grammar", lambda _: checks.check_without_tokenizer),
     (vllm.sampling_params.SamplingParams, "_validate_structured_outputs", _checked_request),
     (manager_module.StructuredOutputManager, "grammar_bitmask", _native_rows),

@@ -11,8 +11,9 @@ import numpy as np
 
 from tokenstile.bitmask import get_bitmask_shape
 from tokenstile.exceptions import GrammarError, UnsupportedFeatureError
+from tokenstile.structured_output.adapters.closing import close_schema
 from tokenstile.structured_output.adapters.stopping import GrammarWithOwnStops
-from tokenstile.structured_output.backend import looks_like_lark
+from tokenstile.structured_output.constraint import looks_like_lark
 from tokenstile.structured_output.contract import StructuredOutputBackend
 from tokenstile.structured_output.key import GrammarType
 
@@ -148,7 +149,7 @@ class LLGuidanceAdapter(StructuredOutputBackend):
     def _schema(self, schema: str) -> str:
         overrides = {"whitespace_flexible": not self.context.disable_any_whitespace}
         if self.context.disable_additional_properties:
-            raise UnsupportedFeatureError("llguidance has no switch for additional properties")
+            schema = close_schema(schema)
         return str(llguidance.LLMatcher.grammar_from_json_schema(schema, overrides=overrides))
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:  # noqa: ANN401 - the contract's

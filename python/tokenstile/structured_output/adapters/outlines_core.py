@@ -100,7 +100,10 @@ class OutlinesCoreAdapter(StructuredOutputBackend):
         cancel: CancelToken | None = None,  # noqa: ARG002 - it cannot be stopped
     ) -> OutlinesCoreGrammar:
         """Compile a grammar."""
-        index = outlines_core.Index(_regex(grammar_type, grammar_spec), self.vocabulary)
+        regex = _regex(
+            grammar_type, grammar_spec, white_space="" if self.context.disable_any_whitespace else None
+        )
+        index = outlines_core.Index(regex, self.vocabulary)
         return OutlinesCoreGrammar(index, self.context, stop_token_ids)
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:  # noqa: ANN401 - the contract's
@@ -112,13 +115,13 @@ class OutlinesCoreAdapter(StructuredOutputBackend):
         self.vocabulary = None
 
 
-def _regex(grammar_type: GrammarType, spec: str) -> str:
-    """Return the regular expression of what is asked for."""
+def _regex(grammar_type: GrammarType, spec: str, white_space: str | None) -> str:
+    """Return the regular expression of what is asked for. Objects that name properties have no others."""
     match grammar_type:
         case GrammarType.REGEX:
             return spec
         case GrammarType.CHOICE:
             return "(" + "|".join(re.escape(text) for text in read_choices(spec)) + ")"
         case GrammarType.JSON:
-            return str(outlines_core.json_schema.build_regex_from_schema(spec))
+            return str(outlines_core.json_schema.build_regex_from_schema(spec, white_space))
     raise UnsupportedFeatureError(f"outlines-core has no grammars of the kind {grammar_type.value}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenstile.structured_output.bits import allow_token, forbid_token
 from tokenstile.structured_output.contract import StructuredOutputGrammar
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GrammarWithOwnStops"]
 
-_WORD_BITS = 32
-
 
 class GrammarWithOwnStops(StructuredOutputGrammar):
     """A grammar of another library, with stop tokens of our own."""
@@ -30,7 +29,7 @@ class GrammarWithOwnStops(StructuredOutputGrammar):
         self, vocab_size: int, stop_token_ids: Collection[int], default_stop_token_ids: Collection[int]
     ) -> None:
         self.vocab_size = vocab_size
-        self.stop_token_ids = frozenset(stop_token_ids)
+        self.stop_token_ids = frozenset(token for token in stop_token_ids if 0 <= token < vocab_size)
         self.default_stop_token_ids = frozenset(default_stop_token_ids)
         self._terminated = False
 
@@ -88,12 +87,9 @@ class GrammarWithOwnStops(StructuredOutputGrammar):
         row = np.asarray(bitmask)[index]
         self._fill_row(row)
         may_end = self._may_end()
-        words = row.view(np.uint32)
         for token in self.stop_token_ids | self.default_stop_token_ids:
-            word, bit = token // _WORD_BITS, np.uint32(1 << (token % _WORD_BITS))
-            words[word] &= ~bit
-            if may_end and token in self.stop_token_ids:
-                words[word] |= bit
+            is_end = may_end and token in self.stop_token_ids
+            (allow_token if is_end else forbid_token)(row, token)
 
     def is_terminated(self) -> bool:
         """Tell whether a stop token was accepted."""

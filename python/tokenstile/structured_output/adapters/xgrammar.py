@@ -9,8 +9,8 @@ import torch
 import xgrammar
 
 from tokenstile.exceptions import UnsupportedFeatureError
-from tokenstile.structured_output.backend import looks_like_lark
 from tokenstile.structured_output.choice import choices_as_ebnf, read_choices
+from tokenstile.structured_output.constraint import looks_like_lark
 from tokenstile.structured_output.contract import StructuredOutputBackend, StructuredOutputGrammar
 from tokenstile.structured_output.key import GrammarType
 
