@@ -11,7 +11,7 @@ use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result};
 
 use super::{Matcher, Piece};
 use crate::compiled::CompiledGrammar;
-use crate::oracle::{Capture, Ended, Mark, Oracle, OracleState};
+use crate::oracle::{Capture, Ended, Mark, Oracle, OracleState, Waiting};
 
 /// A span of the text that a rule with `capture` matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,14 +74,28 @@ fn read(
 }
 
 /// Reads captures as they come.
+///
+/// Each step costs what its own bytes cost: what was found out about the text before is kept, and added to.
 #[derive(Clone)]
 pub(super) struct CaptureReader {
     state: OracleState<'static>,
-    /// Where the chart stood before each step that was read, and how many captures had been told and were waiting.
-    steps: Vec<(Mark, usize, Vec<Ended>)>,
+    steps: Vec<ReadStep>,
     /// The captures that ended and are not certain yet.
-    waiting: Vec<Ended>,
+    waiting: Vec<Waiting>,
     told: Vec<Capture>,
+}
+
+/// A step that was read.
+#[derive(Clone)]
+struct ReadStep {
+    /// Where the chart stood before it.
+    mark: Mark,
+    /// How many captures had been told before it.
+    told: usize,
+    /// Those that were waiting before it.
+    waiting: Box<[Ended]>,
+    /// The bytes of the text behind it.
+    end: usize,
 }
 
 impl CaptureReader {
@@ -93,12 +107,20 @@ impl CaptureReader {
 
     /// Goes back to where `steps` steps had been read.
     pub(super) fn truncate(&mut self, steps: usize) {
-        let Some((mark, told, waiting)) = self.steps.drain(steps.min(self.steps.len())..).next() else {
+        let Some(ReadStep { mark, told, waiting, .. }) =
+            self.steps.drain(steps.min(self.steps.len())..).next()
+        else {
             return;
         };
         self.state.go_back(mark);
         self.told.truncate(told);
-        self.waiting = waiting;
+        let mut known = std::mem::take(&mut self.waiting);
+        known.iter_mut().for_each(|waiting| waiting.go_back(mark));
+        let again = |&ended: &Ended| match known.iter().position(|waiting| waiting.ended == ended) {
+            Some(at) => known.swap_remove(at),
+            None => Waiting::new(ended),
+        };
+        self.waiting = waiting.iter().map(again).collect();
     }
 
     /// Reads the pieces from the first that is new on, and gives what has become certain.
@@ -111,17 +133,20 @@ impl CaptureReader {
         let (budget, told) = (no_limits(), self.told.len());
         for piece in &pieces[self.steps.len()..] {
             let mark = self.state.mark();
-            self.steps.push((mark, self.told.len(), self.waiting.clone()));
+            let waiting = self.waiting.iter().map(|waiting| waiting.ended).collect();
+            self.steps.push(ReadStep { mark, told: self.told.len(), waiting, end: usize::MAX });
             read(&mut self.state, compiled, piece, &budget)?;
             check_captures(&self.state, &budget)?;
-            self.waiting.extend(self.state.ended_since(mark));
+            if let Some(step) = self.steps.last_mut() {
+                step.end = self.state.text_len();
+            }
+            self.waiting.extend(self.state.ended_since(mark).into_iter().map(Waiting::new));
             self.tell_certain(&budget)?;
         }
         if is_over {
             let left = self.state.captures_at_end(&budget)?;
-            let is_new = |capture: &Capture| !self.told.contains(capture);
-            let left: Vec<Capture> = left.into_iter().filter(is_new).collect();
-            self.told.extend(left);
+            let known: hashbrown::HashSet<Capture> = self.told.iter().cloned().collect();
+            self.told.extend(left.into_iter().filter(|capture| !known.contains(capture)));
         }
         Ok(self.told[told..].to_vec())
     }
@@ -132,10 +157,10 @@ impl CaptureReader {
             return Ok(());
         }
         let fronts = self.state.fronts();
-        for ended in self.waiting.split_off(first) {
-            if !self.state.is_certain(ended, &fronts, budget)? {
-                self.waiting.push(ended);
-            } else if let Some(capture) = self.state.capture_of(ended) {
+        for mut waiting in self.waiting.split_off(first) {
+            if !self.state.is_certain(&mut waiting, &fronts, budget)? {
+                self.waiting.push(waiting);
+            } else if let Some(capture) = self.state.capture_of(waiting.ended) {
                 self.told.push(capture);
             }
         }
@@ -178,7 +203,18 @@ impl Matcher {
             (true, false) => state.captures_within(&budget)?,
             (true, true) => state.captures_at_end(&budget)?,
         };
-        Ok(self.spans(&captures, &state))
+        let length = |piece: &Piece| match piece {
+            Piece::Token(token) => self.compiled.vocab().token_bytes(*token).len(),
+            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Stop => 0,
+        };
+        let mut end = 0;
+        let mut ends = Vec::with_capacity(self.pieces.len());
+        for piece in &self.pieces {
+            end += length(piece);
+            ends.push(end);
+        }
+        Ok(captures.iter().map(|capture| span(capture, &state, &ends, |&end| end)).collect())
     }
 
     /// Has captures read as the text goes on, for [`Matcher::new_captures`].
@@ -195,37 +231,29 @@ impl Matcher {
         let is_over = self.is_terminated();
         let Some(mut reader) = self.reader.take() else { return Ok(Vec::new()) };
         let told = reader.read_on(&self.compiled, &self.pieces, is_over);
-        let spans = told.map(|captures| self.spans(&captures, &reader.state));
+        let spans = told.map(|captures| {
+            let place = |capture: &Capture| span(capture, &reader.state, &reader.steps, |step| step.end);
+            captures.iter().map(place).collect()
+        });
         self.reader = Some(reader);
         spans
     }
+}
 
-    /// The places of captures in the bytes and the steps of the text.
-    fn spans(&self, captures: &[Capture], state: &OracleState<'_>) -> Vec<CaptureSpan> {
-        let length = |piece: &Piece| match piece {
-            Piece::Token(token) => self.compiled.vocab().token_bytes(*token).len(),
-            Piece::Bytes(bytes) => bytes.len(),
-            Piece::Stop => 0,
-        };
-        let ends: Vec<usize> = self
-            .pieces
-            .iter()
-            .scan(0, |end, piece| {
-                *end += length(piece);
-                Some(*end)
-            })
-            .collect();
-        let span = |capture: &Capture| {
-            let first = ends.partition_point(|&end| end <= capture.start);
-            let last = ends.partition_point(|&end| end < capture.end);
-            let is_empty = capture.start == capture.end;
-            CaptureSpan {
-                name: capture.name.to_string(),
-                bytes: state.captured_bytes(capture).to_vec(),
-                byte_span: capture.start..capture.end,
-                token_span: if is_empty { first..first } else { first..last + 1 },
-            }
-        };
-        captures.iter().map(span).collect()
+/// A capture with its place in the bytes of the text and in its steps, which `end` says the end of.
+fn span<T>(
+    capture: &Capture,
+    state: &OracleState<'_>,
+    steps: &[T],
+    end: impl Fn(&T) -> usize,
+) -> CaptureSpan {
+    let first = steps.partition_point(|step| end(step) <= capture.start);
+    let last = steps.partition_point(|step| end(step) < capture.end);
+    let is_empty = capture.start == capture.end;
+    CaptureSpan {
+        name: capture.name.to_string(),
+        bytes: state.captured_bytes(capture).to_vec(),
+        byte_span: capture.start..capture.end,
+        token_span: if is_empty { first..first } else { first..last + 1 },
     }
 }

@@ -23,7 +23,7 @@ use super::chart::{Item, OracleState, SetId};
 use super::node::START;
 
 /// A span of the text that a captured rule matched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Capture {
     /// The name that the rule gives to its spans.
     pub name: Arc<str>,
@@ -77,6 +77,11 @@ impl OracleState<'_> {
             last[&(Arc::clone(&capture.name), capture.start)] == at - 1
         });
         Ok(captures)
+    }
+
+    /// How many bytes were read.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
     }
 
     /// The bytes of a span.
@@ -147,7 +152,7 @@ impl OracleState<'_> {
     /// call. Or itself before the last byte, where it reads bytes between two calls.
     pub(super) fn ways_into(&self, set: SetId, item: Item) -> Vec<Way> {
         let mut steps = Vec::new();
-        if let Some(before) = set.checked_sub(1).filter(|_| self.nodes.is_list(item.node)) {
+        if let Some(before) = set.checked_sub(1).filter(|_| self.nodes.reads_and_calls(item.node)) {
             let byte = self.text[self.sets[set as usize].offset - 1];
             let leads_here = |other: &Item| {
                 other.node == item.node

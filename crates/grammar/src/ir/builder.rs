@@ -14,7 +14,7 @@ use super::grammar::{Grammar, Rule, RuleOptions};
 use super::members::Layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::regular::CharSet;
+use crate::regular::{CharSet, TagText};
 
 /// How many expressions there is room for at first; most grammars have about so many.
 const EXPECTED: usize = 112;
@@ -337,6 +337,11 @@ impl Builder {
     /// Free text with tags.
     pub fn tag_dispatch(&mut self, dispatch: TagDispatch) -> ExprId {
         self.intern(Expr::TagDispatch(Arc::new(dispatch)))
+    }
+
+    /// Free text with tags, and what follows each of them.
+    pub fn tagged(&mut self, text: &Arc<TagText>, parts: Box<[ExprId]>, repeats: bool) -> ExprId {
+        self.intern(Expr::Tagged { text: Arc::clone(text), parts, repeats })
     }
 
     /// Free tokens with tags.

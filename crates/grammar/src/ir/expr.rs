@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::members::Layout;
-use crate::regular::{CharSet, Dfa};
+use crate::regular::{CharSet, Dfa, TagText};
 
 /// The number of an expression in its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +82,15 @@ pub enum Expr {
     Token(TokenSet),
     /// Free text in which a tag switches to a rule.
     TagDispatch(Arc<TagDispatch>),
+    /// The same with an expression for each tag: what a pass makes of it.
+    Tagged {
+        /// The text and its tags.
+        text: Arc<TagText>,
+        /// What follows each tag, by its number.
+        parts: Box<[ExprId]>,
+        /// Whether free text goes on after that.
+        repeats: bool,
+    },
     /// Free tokens among which a token switches to a rule.
     TokenTagDispatch(Arc<TokenTagDispatch>),
 }
@@ -90,9 +99,11 @@ impl Expr {
     /// The expressions that it is made of.
     pub fn children(&self) -> &[ExprId] {
         match self {
-            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) | Expr::Members { parts: items, .. } => {
-                items
-            }
+            Expr::Seq(items)
+            | Expr::Alt(items)
+            | Expr::And(items)
+            | Expr::Members { parts: items, .. }
+            | Expr::Tagged { parts: items, .. } => items,
             Expr::Repeat { body, .. }
             | Expr::Not(body)
             | Expr::JsonText(body)
@@ -115,6 +126,7 @@ impl Expr {
             }
             Expr::TokenTagDispatch(dispatch) => (dispatch.tags.len() + dispatch.excludes.len()) * A_TAG,
             Expr::Members { layout, parts } => layout.memory_bytes() + size_of_val(&**parts),
+            Expr::Tagged { text, parts, .. } => text.memory_bytes() + size_of_val(&**parts),
             other => size_of_val(other.children()),
         };
         size_of::<Self>() + held
@@ -190,6 +202,8 @@ pub struct TagDispatch {
     pub repeats: bool,
     /// Strings that the free text must not hold.
     pub excludes: Vec<Box<str>>,
+    /// What follows: no tag and no excluded string may begin in the last free text and end within it.
+    pub before: Box<str>,
 }
 
 /// The same as [`TagDispatch`] on the level of tokens.

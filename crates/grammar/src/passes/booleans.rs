@@ -121,7 +121,7 @@ impl Texts {
         for (_, expr) in grammar.exprs() {
             let itself = match expr {
                 Expr::Bytes(bytes) => std::str::from_utf8(bytes).is_err(),
-                Expr::Rule(_) => true,
+                Expr::Rule(_) | Expr::Tagged { .. } => true,
                 _ => false,
             };
             let children = expr.children();

@@ -61,6 +61,7 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
             | Expr::Rule(_)
             | Expr::Token(_)
             | Expr::TagDispatch(_)
+            | Expr::Tagged { .. }
             | Expr::TokenTagDispatch(_) => shape.regular = false,
             _ => {}
         }

@@ -149,6 +149,7 @@ impl<'g> Product<'g> {
             &Expr::Repeat { body, min, max } => Ok(Shape::Any(vec![Part::Repeat(body, min, max)])),
             Expr::Rule(rule) => Ok(Shape::Any(vec![Part::Expr(self.grammar.rule(*rule).body)])),
             Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => refused("a token"),
+            Expr::Tagged { .. } => refused("free text with so many tags"),
             Expr::Members { .. } => {
                 refused("a list of members in any order or with counts, as JSON objects may be,")
             }

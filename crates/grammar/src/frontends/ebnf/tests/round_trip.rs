@@ -92,8 +92,9 @@ fn build(plan: &Plan, builder: &mut Builder, rules: &[RuleId]) -> ExprId {
         Plan::Token(ids, negated) => builder.token(TokenSet::new(ids.clone(), *negated)),
         Plan::Tags(tags, repeats, excludes) => {
             let tags = tags.iter().map(|(tag, number)| (tag.as_str().into(), rule(*number))).collect();
+            let before = excludes.first().map(|text| text.as_str().into()).unwrap_or_default();
             let excludes = excludes.iter().map(|text| format!("!{text}").into()).collect();
-            builder.tag_dispatch(TagDispatch { tags, repeats: *repeats, excludes })
+            builder.tag_dispatch(TagDispatch { tags, repeats: *repeats, excludes, before })
         }
         Plan::TokenTags(tags, repeats) => {
             let tags = tags.iter().map(|&(token, number)| (token, rule(number))).collect();
@@ -253,6 +254,7 @@ fn every_construct_prints_in_its_own_form() {
         "root ::= Format(\"date-time\") JsonText(Format(\"uuid\"))",
         "root ::= Substring(\"a\", \"b\") FreeText(\"x\", before=\"y\") FreeText()",
         "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=false, excludes=(\"x\", \"y\"))\nb ::= Token(1, 2)",
+        "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=true, excludes=(), before=\"a>\")\nb ::= \"x\"",
         "root ::= TokenTagDispatch((1, b), loop_after_dispatch=true, excludes=())\nb ::= ExcludeToken(3) AnyToken()",
         "root[max_tokens=1, max_chars=2, capture=\"x\", lazy, temperature=0.5] ::= \"a\"",
     ] {
