@@ -10,6 +10,8 @@
 //! It is not known where the grammar names tokens, whose ways are not made of bytes; where the way goes through a key that
 //! must not be one of those before it; and where it is very long.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
@@ -18,7 +20,6 @@ use crate::config::SetId;
 use crate::generation::Generation;
 use crate::terminal::{NO_END, Speller};
 use crate::vocab::trie::Trie;
-use std::sync::Arc;
 
 /// Completions that are longer than this are not looked at, in bytes.
 const MOST_BYTES: usize = 2_048;
@@ -52,6 +53,9 @@ impl Joined {
         if let Some(&cost) = known.get(&config) {
             return cost;
         }
+        if self.bytes.cost(generation, config).least as usize > MOST_BYTES {
+            return NO_END;
+        }
         match self.walk(generation, config, &known) {
             Err(met) => met.into_iter().for_each(|config| _ = known.insert(config, NO_END)),
             Ok(walk) => spell(&walk, speller, &mut known),
@@ -73,7 +77,6 @@ impl Joined {
             match known.get(&at) {
                 Some(&(NO_END..)) => return Err(walk.configs),
                 Some(_) => left -= 1,
-                None if walk.bytes.len() >= MOST_BYTES => return Err(vec![config]),
                 None => {}
             }
             let Some((byte, next)) = self.step(generation, at) else { return Err(walk.configs) };

@@ -129,22 +129,23 @@ impl CaptureReader {
         compiled: &CompiledGrammar,
         pieces: &[Piece],
         is_over: bool,
+        budget: &Budget,
     ) -> Result<Vec<Capture>> {
-        let (budget, told) = (no_limits(), self.told.len());
+        let told = self.told.len();
         for piece in &pieces[self.steps.len()..] {
             let mark = self.state.mark();
             let waiting = self.waiting.iter().map(|waiting| waiting.ended).collect();
             self.steps.push(ReadStep { mark, told: self.told.len(), waiting, end: usize::MAX });
-            read(&mut self.state, compiled, piece, &budget)?;
-            check_captures(&self.state, &budget)?;
+            read(&mut self.state, compiled, piece, budget)?;
+            check_captures(&self.state, budget)?;
             if let Some(step) = self.steps.last_mut() {
                 step.end = self.state.text_len();
             }
             self.waiting.extend(self.state.ended_since(mark).into_iter().map(Waiting::new));
-            self.tell_certain(&budget)?;
+            self.tell_certain(budget)?;
         }
         if is_over {
-            let left = self.state.captures_at_end(&budget)?;
+            let left = self.state.captures_at_end(budget)?;
             let known: hashbrown::HashSet<Capture> = self.told.iter().cloned().collect();
             self.told.extend(left.into_iter().filter(|capture| !known.contains(capture)));
         }
@@ -160,8 +161,8 @@ impl CaptureReader {
         for mut waiting in self.waiting.split_off(first) {
             if !self.state.is_certain(&mut waiting, &fronts, budget)? {
                 self.waiting.push(waiting);
-            } else if let Some(capture) = self.state.capture_of(waiting.ended) {
-                self.told.push(capture);
+            } else {
+                self.told.extend(self.state.captures_of(waiting.ended));
             }
         }
         // Those before them are told at the end, from the whole text.
@@ -230,7 +231,7 @@ impl Matcher {
     pub fn new_captures(&mut self) -> Result<Vec<CaptureSpan>> {
         let is_over = self.is_terminated();
         let Some(mut reader) = self.reader.take() else { return Ok(Vec::new()) };
-        let told = reader.read_on(&self.compiled, &self.pieces, is_over);
+        let told = reader.read_on(&self.compiled, &self.pieces, is_over, &no_limits());
         let spans = told.map(|captures| {
             let place = |capture: &Capture| span(capture, &reader.state, &reader.steps, |step| step.end);
             captures.iter().map(place).collect()
@@ -255,5 +256,73 @@ fn span<T>(
         bytes: state.captured_bytes(capture).to_vec(),
         byte_span: capture.start..capture.end,
         token_span: if is_empty { first..first } else { first..last + 1 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokenstile_grammar::frontends::ebnf;
+
+    use super::*;
+    use crate::limits::EngineLimits;
+    use crate::matcher::MatcherOptions;
+    use crate::vocab::{Vocab, VocabOptions};
+
+    /// The work of telling captures after each of so many tokens, in steps.
+    fn steps(source: &str, text: &str, tokens: usize) -> u32 {
+        let vocab = Vocab::new(["<", ">", "x", "1"].map(str::as_bytes), VocabOptions::default()).unwrap();
+        let budget = Budget::default();
+        let grammar = ebnf::parse(source, "root", budget.limits(), &budget).unwrap();
+        let limits = EngineLimits { cache_bytes: usize::MAX };
+        let compiled = CompiledGrammar::new(grammar, vocab, limits, &budget).unwrap();
+        let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
+        matcher.watch_captures().unwrap();
+        let mut reader = matcher.reader.take().unwrap();
+        let counted = no_limits();
+        for piece in text.chars().cycle().take(tokens) {
+            assert!(matcher.accept_bytes(piece.to_string().as_bytes()));
+            reader.read_on(&compiled, &matcher.pieces, false, &counted).unwrap();
+        }
+        counted.ticks()
+    }
+
+    #[test]
+    fn a_step_costs_what_its_bytes_cost() {
+        for (source, text) in [
+            // Nothing is certain before the end.
+            (
+                "root ::= a \"x\"* \"1\" | b \"x\"* \">\"\na[capture] ::= \"<\" | \"x\"\nb ::= \"<\" | \"x\"",
+                "x",
+            ),
+            ("root ::= (a | b)*\na[capture] ::= \"<\" \"x\"* \">\"\nb ::= \"x\"", "<xx>x"),
+            ("root ::= word*\nword[capture] ::= [x1]+ \"<\"", "x1x1<"),
+        ] {
+            let (some, twice) = (steps(source, text, 1_000), steps(source, text, 2_000));
+            assert!(twice <= 2 * some + some / 4 + 100, "{source}: {some} and {twice}");
+        }
+    }
+
+    #[test]
+    fn what_was_taken_back_waits_again() {
+        let vocab = Vocab::new(["<", ">", "x", "1"].map(str::as_bytes), VocabOptions::default()).unwrap();
+        let source = "root ::= a \"x\"* \"1\" | b \"x\"* \">\"\na[capture] ::= \"<\"\nb ::= \"<\"";
+        let budget = Budget::default();
+        let grammar = ebnf::parse(source, "root", budget.limits(), &budget).unwrap();
+        let limits = EngineLimits { cache_bytes: usize::MAX };
+        let compiled = CompiledGrammar::new(grammar, vocab, limits, &budget).unwrap();
+        let mut matcher = Matcher::new(compiled, MatcherOptions::default());
+        matcher.watch_captures().unwrap();
+        let mut told = |matcher: &mut Matcher, token: u32| {
+            assert!(matcher.accept_token(token));
+            matcher.new_captures().unwrap().len()
+        };
+        assert_eq!([0, 2, 2].map(|token| told(&mut matcher, token)), [0, 0, 0]);
+        assert_eq!(told(&mut matcher, 3), 1);
+        matcher.rollback(2).unwrap();
+        assert_eq!([2, 3].map(|token| told(&mut matcher, token)), [0, 1]);
+        matcher.rollback(1).unwrap();
+        assert_eq!(told(&mut matcher, 1), 0);
     }
 }

@@ -93,10 +93,9 @@ impl OracleState<'_> {
         let mut captures = Vec::new();
         for (id, set) in (0..).zip(&self.sets).skip(1) {
             for &item in &set.items {
-                let name = self.nodes.capture(item.node).filter(|_| self.nodes.is_end(item.node, item.at));
-                if let Some(name) = name.filter(|_| keep(id, item)) {
-                    let start = self.sets[item.origin as usize].offset;
-                    captures.push(Capture { name: Arc::clone(name), start, end: set.offset });
+                let found = self.nodes.capture(item.node).filter(|_| self.nodes.is_end(item.node, item.at));
+                if let Some(found) = found.filter(|_| keep(id, item)) {
+                    captures.extend(found.of(self.sets[item.origin as usize].offset, set.offset));
                 }
             }
         }

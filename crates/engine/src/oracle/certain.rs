@@ -89,11 +89,11 @@ impl OracleState<'_> {
         ended
     }
 
-    /// Where a capture lies.
-    pub(crate) fn capture_of(&self, ended: Ended) -> Option<Capture> {
-        let name = self.nodes.capture(ended.item.node)?.clone();
+    /// The captures of a span that ended.
+    pub(crate) fn captures_of(&self, ended: Ended) -> impl Iterator<Item = Capture> {
         let start = self.sets[ended.item.origin as usize].offset;
-        Some(Capture { name, start, end: self.sets[ended.set as usize].offset })
+        let end = self.sets[ended.set as usize].offset;
+        self.nodes.capture(ended.item.node).into_iter().flat_map(move |found| found.of(start, end))
     }
 
     /// The items of the last set that the text can go on or be complete with. All others are there for what they led to.

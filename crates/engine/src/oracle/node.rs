@@ -7,13 +7,14 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use tokenstile_grammar::ir::TokenSet;
 use tokenstile_grammar::ir::members::Layout;
+use tokenstile_grammar::ir::{RuleOptions, TokenSet};
 use tokenstile_grammar::passes::lists;
 use tokenstile_grammar::regular::{CharSet, Dfa, Nfa, determinize};
 use tokenstile_grammar::{Budget, Error, ErrorKind, Expr, ExprId, Grammar, Result, RuleId};
 
 use super::at_most::AtMost;
+use super::captures::Capture;
 use super::json_text::JsonText;
 use super::list::ListNode;
 use super::tagged::TaggedNode;
@@ -36,6 +37,33 @@ pub(super) const START: At = 0;
 
 /// The end of a [`Node::Class`]; its other positions are the bytes of a code point so far.
 const CLASS_END: At = At::MAX;
+
+/// What is captured of the spans of a rule.
+#[derive(Debug)]
+pub(super) struct Capturing {
+    /// The name of all but the hidden bytes at the end.
+    name: Option<Arc<str>>,
+    hidden_bytes: usize,
+    /// The name of those.
+    stop: Option<Arc<str>>,
+}
+
+impl Capturing {
+    fn new(options: &RuleOptions) -> Option<Box<Self>> {
+        let name = |name: &Option<String>| name.as_deref().map(Arc::from);
+        let (hidden_bytes, stop) = (options.hidden_bytes as usize, name(&options.stop_capture));
+        options.captures().then(|| Box::new(Capturing { name: name(&options.capture), hidden_bytes, stop }))
+    }
+
+    /// The captures of a span.
+    pub(super) fn of(&self, start: usize, end: usize) -> impl Iterator<Item = Capture> {
+        let seam = end.saturating_sub(self.hidden_bytes).max(start);
+        let capture = |name: &Option<Arc<str>>, start, end| {
+            name.as_ref().map(|name| Capture { name: Arc::clone(name), start, end })
+        };
+        [capture(&self.stop, seam, end), capture(&self.name, start, seam)].into_iter().flatten()
+    }
+}
 
 #[derive(Debug)]
 enum Node {
@@ -63,8 +91,8 @@ enum Node {
     Members(Box<ListNode>),
     /// Free text with tags; the position is its own.
     Tagged(TaggedNode),
-    /// A rule with this body, and the name under which its spans are captured; the position is 1 at the end.
-    Rule { body: NodeId, capture: Option<Arc<str>> },
+    /// A rule with this body, and what is captured of its spans; the position is 1 at the end.
+    Rule { body: NodeId, capture: Option<Box<Capturing>> },
 }
 
 /// All nodes of a grammar, and which of them generate something, and which of them the empty string.
@@ -94,7 +122,7 @@ impl Nodes {
             });
         }
         for (_, rule) in grammar.rules() {
-            let capture = rule.options.capture.as_deref().map(Arc::from);
+            let capture = Capturing::new(&rule.options);
             all.push(Node::Rule { body: child(grammar, rule.body), capture });
         }
         all.append(&mut keys.nodes);
@@ -125,10 +153,10 @@ impl Nodes {
         matches!(self.all[node.index()], Node::Repeat { .. })
     }
 
-    /// The name under which the spans of this node are captured.
-    pub(super) fn capture(&self, node: NodeId) -> Option<&Arc<str>> {
+    /// What is captured of the spans of this node.
+    pub(super) fn capture(&self, node: NodeId) -> Option<&Capturing> {
         match &self.all[node.index()] {
-            Node::Rule { capture, .. } => capture.as_ref(),
+            Node::Rule { capture, .. } => capture.as_deref(),
             _ => None,
         }
     }
@@ -398,7 +426,7 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         Expr::Alt(items) => Node::Alt(all(items)),
         &Expr::Repeat { body, min, max } => Node::Repeat { body: child(grammar, body), min, max },
         Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
-        Expr::Automaton(automaton) => Node::Dfa(Arc::clone(&automaton.dfa)),
+        Expr::Automaton(automaton) => Node::Dfa(Arc::clone(automaton.dfa.get())),
         Expr::JsonText(text) => Node::JsonText(JsonText::new(grammar, *text, budget)?),
         &Expr::AtMost { body, most } => Node::AtMost(AtMost::new(grammar, body, most, budget)?),
         Expr::Token(set) => Node::Token(set.clone()),

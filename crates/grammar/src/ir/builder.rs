@@ -287,7 +287,7 @@ impl Builder {
 
     /// An automaton that was built ahead of time.
     pub fn automaton(&mut self, automaton: Automaton) -> ExprId {
-        if automaton.dfa.is_empty() { self.never() } else { self.intern(Expr::Automaton(automaton)) }
+        if automaton.is_empty() { self.never() } else { self.intern(Expr::Automaton(automaton)) }
     }
 
     /// The JSON spellings of the texts of `text`, which must be regular.

@@ -47,7 +47,7 @@ pub fn then_until(part: &Grammar, stop: &str, budget: &Budget) -> Result<Grammar
     }
     let free = FreeText::new(&[stop], budget)?;
     let dfa = Arc::new(free.dfa(&free.spoiled_by(stop, budget)?, budget)?);
-    let text = Automaton { source: free.source(stop).into(), dfa };
+    let text = Automaton { source: free.source(stop).into(), dfa: dfa.into() };
     combine(std::slice::from_ref(part), budget.limits(), |builder, roots| {
         let (text, stop) = (builder.automaton(text), builder.bytes(stop));
         builder.seq([roots[0], text, stop])

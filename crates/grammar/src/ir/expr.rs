@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::members::Layout;
-use crate::regular::{CharSet, Dfa, TagText};
+use crate::regular::{CharSet, Dfa, LazyDfa, TagText};
 
 /// The number of an expression in its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,7 +118,7 @@ impl Expr {
         let held = match self {
             Expr::Bytes(bytes) => bytes.len(),
             Expr::Class(set) => size_of_val(set.ranges()),
-            Expr::Automaton(automaton) => automaton.source.len() + automaton.dfa.memory_bytes(),
+            Expr::Automaton(automaton) => automaton.memory_bytes(),
             Expr::Token(set) => size_of_val(&*set.ids),
             Expr::TagDispatch(dispatch) => {
                 let texts = dispatch.tags.iter().map(|(tag, _)| tag).chain(&dispatch.excludes);
@@ -151,7 +151,33 @@ pub struct Automaton {
     /// The EBNF text that denotes the language.
     pub source: Arc<str>,
     /// The language.
-    pub dfa: Arc<Dfa>,
+    pub dfa: LazyDfa,
+}
+
+impl Automaton {
+    /// Whether the empty string is in the language.
+    pub fn is_nullable(&self) -> bool {
+        self.dfa.put_off().is_some() || self.dfa.is_accepting(Dfa::START)
+    }
+
+    /// Whether the language is empty.
+    pub fn is_empty(&self) -> bool {
+        self.dfa.put_off().is_none() && self.dfa.is_empty()
+    }
+
+    /// How many states there are, roughly where they are not made yet.
+    pub fn states(&self) -> usize {
+        self.dfa.put_off().map_or_else(|| self.dfa.len(), |string| string.len() + Dfa::any_text().len())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        const A_STATE: usize = 256;
+        let dfa = match self.dfa.put_off() {
+            Some(_) => self.states() * A_STATE,
+            None => self.dfa.memory_bytes(),
+        };
+        self.source.len() + dfa
+    }
 }
 
 impl PartialEq for Automaton {

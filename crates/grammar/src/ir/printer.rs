@@ -254,11 +254,15 @@ fn members(layout: &members::Layout, parts: &[String]) -> String {
 }
 
 fn options(options: &RuleOptions) -> String {
-    let RuleOptions { max_tokens, max_chars, capture, lazy, temperature } = options;
+    let RuleOptions { max_tokens, max_chars, capture, hidden_bytes, stop_capture, lazy, temperature } =
+        options;
+    let what = if stop_capture.is_some() { "stop" } else { "suffix" };
     let shown: Vec<String> = [
         max_tokens.map(|count| format!("max_tokens={count}")),
         max_chars.map(|count| format!("max_chars={count}")),
         capture.as_deref().map(|name| format!("capture={}", quoted(name))),
+        (*hidden_bytes > 0).then(|| format!("capture_hidden_{what}_bytes={hidden_bytes}")),
+        stop_capture.as_deref().map(|name| format!("stop_capture={}", quoted(name))),
         lazy.then(|| "lazy".to_owned()),
         temperature.map(|value| format!("temperature={value}")),
     ]

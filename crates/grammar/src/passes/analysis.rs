@@ -29,7 +29,7 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
 pub fn nullable(grammar: &Grammar, list: impl Fn(ExprId) -> bool) -> Result<Vec<bool>> {
     let leaf = |expr: &Expr| match expr {
         Expr::Empty | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => true,
-        Expr::Automaton(automaton) => automaton.dfa.is_accepting(crate::regular::Dfa::START),
+        Expr::Automaton(automaton) => automaton.is_nullable(),
         _ => false,
     };
     least_fixpoint(grammar, leaf, |id, _| Ok(list(id)))

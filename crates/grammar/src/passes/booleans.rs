@@ -103,7 +103,7 @@ fn drop_too_long(grammar: Grammar, budget: &Budget) -> Result<(Grammar, bool)> {
 
 fn automaton(builder: &mut Builder, id: ExprId, dfa: Dfa) -> ExprId {
     let source = format!("automaton {}", id.index()).into();
-    builder.automaton(Automaton { source, dfa: Arc::new(dfa) })
+    builder.automaton(Automaton { source, dfa: Arc::new(dfa).into() })
 }
 
 /// What is known of the texts of expressions, by expression.

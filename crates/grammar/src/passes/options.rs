@@ -111,7 +111,7 @@ fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<Strin
 
 fn obstacle_below(grammar: &Grammar, obstacles: &[Option<String>], callee: u32) -> Option<String> {
     let options = &grammar.rule(RuleId(callee)).options;
-    if options.capture.is_some() || options.temperature.is_some() {
+    if options.captures() || options.temperature.is_some() {
         let name = rule_name(grammar, callee);
         return Some(format!("rule `{name}`, which it uses, has a capture or a temperature of its own"));
     }

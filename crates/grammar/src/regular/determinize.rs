@@ -136,7 +136,7 @@ impl<'s, S: ExprSource> Survey<'s, S> {
             Expr::Rule(rule) => {
                 let options = self.source.rule_options(*rule);
                 let limited = options.max_tokens.is_some() || options.max_chars.is_some() || options.lazy;
-                if limited || options.capture.is_some() {
+                if limited || options.captures() {
                     return Err(misplaced("a rule with a limit, `lazy` or a capture"));
                 }
                 let body = self.source.rule_body(*rule);
@@ -176,7 +176,7 @@ fn automaton_of(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Bu
         return Ok(dfa.clone());
     }
     if let Expr::Automaton(automaton) = source.expr(id) {
-        return Ok((*automaton.dfa).clone());
+        return Ok(Dfa::clone(&automaton.dfa));
     }
     let mut nfa = Nfa::new(budget);
     let (start, end) = (nfa.add_state()?, nfa.add_state()?);

@@ -345,7 +345,7 @@ impl<'s> Call<'_, 's> {
     }
 
     fn automaton(&mut self, source: String, dfa: regular::Dfa) -> ExprId {
-        self.parser.builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa) })
+        self.parser.builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa).into() })
     }
 
     fn substring(&mut self) -> Result<ExprId> {

@@ -307,7 +307,7 @@ impl<'g> Product<'g> {
                 let dfa = self.leaves.between(id, state, end)?;
                 let source =
                     format!("part {} from {state} to {end} of {}", id.index(), self.side.index()).into();
-                Ok(rules.builder.automaton(Automaton { source, dfa: Arc::new(dfa) }))
+                Ok(rules.builder.automaton(Automaton { source, dfa: Arc::new(dfa).into() }))
             }
             Shape::Empty => Ok(rules.builder.empty()),
             _ => Ok(rules.call(meeting, end, self.name_of(part))),

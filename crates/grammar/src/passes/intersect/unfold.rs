@@ -75,7 +75,7 @@ fn write_tagged(
     let automaton = |builder: &mut Builder, is_end: &dyn Fn(u32) -> bool, what: String| {
         let dfa = Arc::new(text.dfa(is_end, budget)?);
         let source = format!("{what} of {text:p}").into();
-        Ok(builder.automaton(Automaton { source, dfa }))
+        Ok(builder.automaton(Automaton { source, dfa: dfa.into() }))
     };
     let plain = automaton(builder, &|state| text.is_end(state), "the text".to_owned())?;
     let mut units = Vec::with_capacity(parts.len());

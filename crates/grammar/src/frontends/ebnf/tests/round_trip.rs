@@ -184,6 +184,8 @@ fn options() -> impl Strategy<Value = RuleOptions> {
     let temperature = prop::option::of((0.0..1.0e30_f32).prop_map(|value| value));
     (count(), count(), prop::option::of(".{1,5}"), any::<bool>(), temperature).prop_map(
         |(max_tokens, max_chars, capture, lazy, temperature)| RuleOptions {
+            hidden_bytes: max_chars.unwrap_or(0) % 3 + u32::from(lazy),
+            stop_capture: capture.clone().filter(|_| lazy),
             max_tokens,
             max_chars,
             capture,
