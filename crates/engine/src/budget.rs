@@ -112,7 +112,28 @@ impl TokenBudget {
 
     /// The tokens that are enough from `config` on, with the one that stops.
     pub(crate) fn needed(&self, generation: &Generation, config: SetId) -> u32 {
-        self.cost(generation, config).least + u32::from(self.needs_stop)
+        let apart = self.cost(generation, config).least;
+        // A sum of nothing or of one cannot be undercut.
+        let joined = if apart > 1 { self.completion.joined_cost(generation, config) } else { NO_END };
+        apart.min(joined) + u32::from(self.needs_stop)
+    }
+
+    /// Whether so many tokens, without the one that stops, are enough from `config` on.
+    fn is_enough(&self, generation: &Generation, config: SetId, tokens: u32) -> bool {
+        self.cost(generation, config).least <= tokens
+            || self.completion.joined_cost(generation, config) <= tokens
+    }
+
+    /// Whether what is left after a step for `tokens` of `left` is enough from `config` on.
+    pub(crate) fn is_affordable(
+        &self,
+        generation: &Generation,
+        config: SetId,
+        tokens: u32,
+        left: u32,
+    ) -> bool {
+        let after = left.checked_sub(tokens).and_then(|left| left.checked_sub(u32::from(self.needs_stop)));
+        after.is_some_and(|after| self.is_enough(generation, config, after))
     }
 
     /// Whether no token can become too dear where `left` tokens are left.
@@ -226,14 +247,16 @@ impl Narrowing<'_> {
         let cost = self.cost(config);
         let height = trie.heights()[node as usize];
         if height == 0 {
-            return cost.least <= limit;
+            return cost.least <= limit
+                || self.budget.completion.joined_cost(self.generation, config) <= limit;
         }
         height < u8::MAX && cost.most + self.budget.completion.nodes.growth(height.into()) <= limit
     }
 
     fn narrow_node(&mut self, trie: &Trie, node: NodeIndex, config: SetId, row: &mut [u32]) {
         let tokens = trie.tokens_of(node);
-        if !tokens.is_empty() && self.limit.is_none_or(|limit| self.cost(config).least > limit) {
+        let is_too_dear = |limit: u32| !self.budget.is_enough(self.generation, config, limit);
+        if !tokens.is_empty() && self.limit.is_none_or(is_too_dear) {
             tokens.iter().for_each(|&token| clear_bit(row, token));
         }
     }

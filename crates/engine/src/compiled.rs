@@ -64,7 +64,7 @@ impl CompiledGrammar {
         let machine = Arc::new(passes::compile(&grammar, budget)?);
         check_tokens(&machine, &vocab)?;
         let generation = Generation::new(Arc::clone(&machine), Arc::clone(vocab.table()));
-        let captures = grammar.rules().any(|(_, rule)| rule.options.capture.is_some());
+        let captures = grammar.rules().any(|(_, rule)| rule.options.captures());
         Ok(Arc::new(CompiledGrammar {
             grammar,
             machine,

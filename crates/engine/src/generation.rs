@@ -55,7 +55,10 @@ impl Generation {
     pub(crate) fn new(machine: Arc<Machine>, tokens: Arc<TokenTable>) -> Self {
         let entry_states = machine.exprs.iter().map(|_| AtomicU32::new(0)).collect();
         Generation {
-            terminals: Arena::new(tokens.max_token_bytes()),
+            terminals: Arena::new(
+                tokens.max_token_bytes(),
+                machine.tagged.iter().map(|tagged| Arc::clone(&tagged.text)),
+            ),
             sets: Sets::new(),
             rows: Rows::default(),
             lists: Lists::new(machine.lists.len()),

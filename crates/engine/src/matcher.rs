@@ -4,8 +4,8 @@
 //! it, and two matchers in the same place have the same number.
 //!
 //! Stop tokens: one that comes when the text is complete ends the matcher. Before that, a stop token is allowed in
-//! three cases: the grammar names it as a token, its bytes are the last that can come, or nothing else fits. Elsewhere it is
-//! not text: an engine that samples it stops, and the text would be cut off.
+//! three cases: the grammar names it as a token, its bytes are spelled out by the grammar and the last that can come, or
+//! nothing else fits. Elsewhere it is not text: an engine that samples it stops, and the text would be cut off.
 
 mod captures;
 
@@ -125,8 +125,10 @@ impl Matcher {
     /// Whether `next` can be afforded if it is made where `left` tokens are left, for `tokens` of them.
     fn is_affordable(&self, next: Step, tokens: u32, left: u32) -> bool {
         let Some(budget) = &self.budget else { return true };
-        let needed = if next.stopped { 0 } else { budget.needed(&self.generation, next.config) };
-        needed.saturating_add(tokens) <= left
+        if next.stopped {
+            return tokens <= left;
+        }
+        budget.is_affordable(&self.generation, next.config, tokens, left)
     }
 
     /// A matcher at the start of a text.
@@ -241,8 +243,9 @@ impl Matcher {
             return None;
         }
         let (sets, completes) = (generation.sets(), generation.sets().ends(by_bytes));
-        // Where text may go on behind it, it was free text that happened to take the bytes of the token.
-        let is_last = completes && sets.items(by_bytes).is_empty();
+        // Where text may go on behind it, or other bytes could stand in its place, it was free text that happened to take
+        // the bytes of the token.
+        let is_last = completes && sets.items(by_bytes).is_empty() && generation.spells_out(config, bytes);
         (is_last || self.only_stop_tokens_fit(config)).then(|| self.after_token(from, by_bytes, completes))
     }
 
@@ -510,6 +513,17 @@ impl Generation {
             }
         }
         forced
+    }
+
+    /// Whether each of `bytes` is told apart from all other bytes that could stand in its place. In a literal they are, in
+    /// free text, bounded or not, they are not.
+    fn spells_out(&self, config: SetId, bytes: &[u8]) -> bool {
+        let mut at = config;
+        bytes.iter().all(|&byte| {
+            let before = at;
+            at = self.step(before, byte);
+            (0..=u8::MAX).all(|other| other == byte || self.step(before, other) != at)
+        })
     }
 
     fn temperature(&self, config: SetId) -> Option<f32> {

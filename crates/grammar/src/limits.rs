@@ -104,6 +104,11 @@ impl Budget {
         if ticks.is_multiple_of(Self::TICKS_A_LOOK) { self.check() } else { Ok(()) }
     }
 
+    /// How many units of work were noted, up to where the count starts again.
+    pub fn ticks(&self) -> u32 {
+        self.ticks.get()
+    }
+
     /// Looks at the clock and the cancel flag at once.
     pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() || self.watch.as_ref().is_some_and(|watch| (watch.0)()) {

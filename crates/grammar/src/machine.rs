@@ -22,6 +22,7 @@ use std::sync::Arc;
 use crate::ir::{Expr, ExprId, TokenSet};
 use crate::members::{Conditions, KeyTree};
 use crate::passes::ByteSet;
+use crate::regular::TagText;
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +42,36 @@ pub enum Label {
     Call(MachineRuleId),
     /// One token of a set, by its number in [`Machine::token_sets`].
     Token(u32),
+    /// A non-empty text with tags, by its number in [`Machine::tagged`]. It is read as a terminal is; but where a tag
+    /// has been read, what follows the tag comes before the target of the edge.
+    Tagged(u32),
+}
+
+/// Free text with tags, and what follows each of them.
+#[derive(Clone, Debug)]
+pub struct Tagged {
+    /// The text and its tags.
+    pub text: Arc<TagText>,
+    /// The rule that follows each tag, by its number. `None` is a tag after which nothing can come.
+    pub rules: Box<[Option<MachineRuleId>]>,
+    /// The rule that follows what follows a tag: the same text again.
+    pub again: Option<MachineRuleId>,
+}
+
+impl Tagged {
+    /// The rules that it calls, none of them before something was read.
+    pub fn calls(&self) -> impl Iterator<Item = MachineRuleId> {
+        self.rules.iter().copied().flatten().chain(self.again)
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.text.memory_bytes() + size_of_val(&*self.rules)
+    }
+
+    /// Replaces every rule that is named here.
+    pub fn retarget(&mut self, map: impl Fn(MachineRuleId) -> MachineRuleId) {
+        self.rules.iter_mut().flatten().chain(&mut self.again).for_each(|rule| *rule = map(*rule));
+    }
 }
 
 /// An edge that consumes something.
@@ -191,10 +222,23 @@ pub struct Node {
 }
 
 impl Node {
-    /// The rules that are called from here, where `lists` are those of the machine.
-    pub fn calls<'m>(&'m self, lists: &'m [List]) -> impl Iterator<Item = MachineRuleId> + 'm {
+    /// The rules that are called from here, where `lists` and `tagged` are those of the machine.
+    pub fn calls<'m>(
+        &'m self,
+        lists: &'m [List],
+        tagged: &'m [Tagged],
+    ) -> impl Iterator<Item = MachineRuleId> + 'm {
         let members = self.list.iter().flat_map(|at| lists[at.list.0 as usize].calls());
-        members.chain(self.own_calls())
+        let texts = self.texts().flat_map(|text| tagged[text as usize].calls());
+        members.chain(texts).chain(self.own_calls())
+    }
+
+    /// The texts with tags that are read from here, by number.
+    pub fn texts(&self) -> impl Iterator<Item = u32> {
+        self.edges.iter().filter_map(|edge| match edge.label {
+            Label::Tagged(text) => Some(text),
+            _ => None,
+        })
     }
 
     /// The rules that are called from here before anything is read.
@@ -266,6 +310,8 @@ pub struct Machine {
     pub token_sets: Vec<TokenSet>,
     /// The lists.
     pub lists: Vec<List>,
+    /// The texts of the edges with tags.
+    pub tagged: Vec<Tagged>,
     /// The nodes of all rules.
     pub nodes: Vec<Node>,
     /// The rules.
@@ -303,6 +349,7 @@ impl Machine {
             + exprs
             + sets
             + lists
+            + self.tagged.iter().map(Tagged::memory_bytes).sum::<usize>()
     }
 
     /// The rule `id`.

@@ -44,6 +44,12 @@ impl Machine {
                 Label::Terminal(expr) => format!("terminal_{}", expr.index()),
                 Label::Call(rule) => name(rule),
                 Label::Token(set) => format!("tokens {:?}", self.token_sets[set as usize]),
+                Label::Tagged(at) => {
+                    let tagged = &self.tagged[at as usize];
+                    let tags = tagged.text.tags().iter().zip(&tagged.rules);
+                    let tags = tags.filter_map(|(tag, rule)| Some(format!("{tag:?}: {}", name((*rule)?))));
+                    format!("text with tags {{{}}}", tags.collect::<Vec<_>>().join(", "))
+                }
             };
             ways.push(format!("{label} -> {}", edge.target.0));
         }
@@ -67,7 +73,9 @@ impl Machine {
         let mut copies: Vec<ExprId> = Vec::with_capacity(self.exprs.len());
         for expr in &self.exprs {
             let copy = match expr {
-                Expr::Rule(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => builder.never(),
+                Expr::Rule(_) | Expr::TagDispatch(_) | Expr::Tagged { .. } | Expr::TokenTagDispatch(_) => {
+                    builder.never()
+                }
                 other => copy_expr(&mut builder, other, &copies, &[]),
             };
             copies.push(copy);

@@ -6,7 +6,7 @@
 //! into its rule with all of them. Numbers are too great rather than too small: the price is that masks are looked at a
 //! little earlier than needed.
 
-use tokenstile_grammar::machine::{Edge, Label, List, ListId, Machine, MemberValue, NodeId};
+use tokenstile_grammar::machine::{Edge, Label, List, ListId, Machine, MachineRuleId, MemberValue, NodeId};
 use tokenstile_grammar::members::MostNeeded;
 
 use super::NodeCosts;
@@ -65,6 +65,11 @@ impl Sizes<'_> {
                 let state = self.generation.terminal(expr);
                 (shortest.least_bytes(terminals, state), shortest.worst_bytes(terminals, state))
             }
+            // At most a tag and what follows it.
+            Label::Tagged(text) => {
+                let worst = shortest.worst_bytes(terminals, terminals.tagged_start(text));
+                (0, worst.saturating_add(self.behind_tags(text, |rule| self.costs.rules[rule.0 as usize])))
+            }
             _ => (0, 0),
         };
         self.generation
@@ -75,14 +80,42 @@ impl Sizes<'_> {
             .collect()
     }
 
+    /// The most that any of the rules after the tags of a text costs, and the text again.
+    fn behind_tags(&self, text: u32, cost: impl Fn(MachineRuleId) -> u32) -> u32 {
+        let tagged = &self.generation.machine().tagged[text as usize];
+        let again = tagged.again.map_or(0, |again| self.costs.rules[again.0 as usize]);
+        let dearest = tagged.rules.iter().copied().flatten().map(cost).max().unwrap_or(0);
+        dearest.saturating_add(again).min(NO_END)
+    }
+
+    /// What a token of so many bytes may leave to read once it has passed a tag, by text.
+    fn after_tags(&self, known: &[Vec<u32>]) -> Vec<u32> {
+        let machine = self.generation.machine();
+        let cost = |text: usize| {
+            let tagged = &machine.tagged[text];
+            let again = tagged.again.map_or(0, |again| self.costs.rules[again.0 as usize]);
+            let behind = |(tag, rule): (&Box<str>, &Option<MachineRuleId>)| {
+                let left = known.len().checked_sub(tag.len())?;
+                Some(known[left][machine.rule((*rule)?).start.0 as usize])
+            };
+            let dearest = tagged.text.tags().iter().zip(&tagged.rules).filter_map(behind).max();
+            // What follows may end too, and the text go on.
+            let further =
+                tagged.again.map_or(0, |again| known[known.len() - 1][machine.rule(again).start.0 as usize]);
+            dearest.map_or(0, |dearest| dearest.saturating_add(again).max(further)).min(NO_END)
+        };
+        (0..machine.tagged.len()).map(cost).collect()
+    }
+
     /// What each node may cost after a byte more than the last of `known`.
     fn with_one_more(&self, known: &[Vec<u32>], edges: &[Vec<TerminalSize>]) -> Vec<u32> {
         let machine = self.generation.machine();
         let mut costs = known[known.len() - 1].clone();
+        let after_tags = self.after_tags(known);
         loop {
             let mut is_stable = true;
             for id in (0..machine.nodes.len()).rev() {
-                let cost = self.after_bytes(id, known, &costs, &edges[id]);
+                let cost = self.after_bytes(id, known, &costs, &edges[id], &after_tags);
                 if cost > costs[id] {
                     costs[id] = cost;
                     is_stable = false;
@@ -94,7 +127,14 @@ impl Sizes<'_> {
         }
     }
 
-    fn after_bytes(&self, id: usize, known: &[Vec<u32>], now: &[u32], sizes: &[TerminalSize]) -> u32 {
+    fn after_bytes(
+        &self,
+        id: usize,
+        known: &[Vec<u32>],
+        now: &[u32],
+        sizes: &[TerminalSize],
+        after_tags: &[u32],
+    ) -> u32 {
         let machine = self.generation.machine();
         let node = &machine.nodes[id];
         let bytes = known.len();
@@ -114,6 +154,7 @@ impl Sizes<'_> {
                     (entered(start), self.least[start.0 as usize])
                 }
                 Label::Token(_) => (0, 0),
+                Label::Tagged(text) => (worst.max(after_tags[text as usize]), 0),
             };
             cost = cost.max(inside.saturating_add(own(edge.target))).max(behind(edge.target, least));
         }
@@ -244,7 +285,7 @@ fn least_bytes(generation: &Generation, shortest: &mut Shortest) -> Vec<u32> {
                 let own = match edge.label {
                     Label::Terminal(expr) => shortest.least_bytes(terminals, generation.terminal(expr)),
                     Label::Call(rule) => at(machine.rule(rule).start),
-                    Label::Token(_) => 0,
+                    Label::Token(_) | Label::Tagged(_) => 0,
                 };
                 best = best.min(own.saturating_add(at(edge.target)));
             }

@@ -12,18 +12,22 @@
 //! sum of their costs, whatever they are, the cost of a union is the lesser one, and each of these is kept because its
 //! parts are.
 //!
+//! Where that sum is too much, tokens that join parts are looked for along one certain completion ([`joined`]).
+//!
 //! The *greatest cost* is that of the dearest stack of a configuration. With [`NodeCosts::growth`] it says how dear a
 //! configuration can be after one more token. Where the budget allows that much there is nothing to look at.
 
 mod growth;
+mod joined;
 mod nodes;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokenstile_grammar::machine::MachineRuleId;
 
+use joined::Joined;
 pub(crate) use nodes::NodeCosts;
 
 use crate::config::{PartCosts, PlaceCosts, SetId, SymbolKind};
@@ -59,6 +63,8 @@ pub(crate) struct Completion {
     pub(crate) barred: Box<[u32]>,
     trie: Arc<Trie>,
     known: Mutex<Known>,
+    /// Made when the sums are not enough for somebody.
+    joined: OnceLock<Box<Joined>>,
 }
 
 struct Known {
@@ -77,7 +83,7 @@ impl Completion {
         let shortest = Shortest::new(&Speller { trie: &trie, barred: &barred });
         let known =
             Known { shortest, places: PlaceCosts::default(), sets: FxHashMap::default(), accounted: 0 };
-        Completion { nodes, barred, trie, known: Mutex::new(known) }
+        Completion { nodes, barred, trie, known: Mutex::new(known), joined: OnceLock::new() }
     }
 
     fn speller(&self) -> Speller<'_> {
@@ -97,6 +103,42 @@ impl Completion {
             known.accounted = bytes;
         }
         cost
+    }
+
+    /// The cost of a configuration where tokens may join its parts; [`NO_END`] if that is not known.
+    pub(crate) fn joined_cost(&self, generation: &Generation, config: SetId) -> u32 {
+        if generation.has_token_edges() {
+            return NO_END;
+        }
+        let speller = self.speller();
+        let joined = self.joined.get_or_init(|| Box::new(Joined::new(generation, &speller)));
+        let before = joined.len();
+        let cost = joined.cost(generation, &speller, config);
+        generation.note_table((joined.len() - before) * 32);
+        cost
+    }
+
+    /// The byte that brings the nearest end of `config` one token nearer, where each byte is a token. None if the way goes
+    /// through a key that must not be one of those before it.
+    fn way_on(&self, generation: &Generation, config: SetId) -> Option<u8> {
+        let mut known = self.known.lock();
+        self.compute_cost(generation, &mut known, config);
+        let Known { shortest, sets, .. } = &mut *known;
+        let mut best: Option<(u32, u8, bool)> = None;
+        for &(symbol, rest) in generation.sets().items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+            let mut parts =
+                Parts { shortest: &mut *shortest, speller: self.speller(), rules: &self.nodes.rules };
+            let own = parts.terminal(generation, state);
+            let cost = own.saturating_add(sets[&rest].least);
+            if own == 0 || cost >= NO_END || best.is_some_and(|best| best.0 < cost) {
+                continue;
+            }
+            let Some(byte) = shortest.next_byte(generation.terminals(), state) else { continue };
+            let way = (cost, byte, generation.is_other_key(rest));
+            best = Some(best.map_or(way, |best| best.min(way)));
+        }
+        best.filter(|best| !best.2).map(|best| best.1)
     }
 
     fn compute_cost(&self, generation: &Generation, known: &mut Known, config: SetId) -> Cost {
@@ -166,7 +208,18 @@ struct Parts<'k> {
 
 impl PartCosts for Parts<'_> {
     fn terminal(&mut self, generation: &Generation, state: TerminalId) -> u32 {
-        self.shortest.tokens(generation.terminals(), &self.speller, state)
+        let terminals = generation.terminals();
+        let tokens = self.shortest.tokens(terminals, &self.speller, state);
+        if terminals.tagged_text(state).is_none() {
+            return tokens;
+        }
+        // The way may end with a tag, and then what follows the tag is still to come.
+        let Some(end) = self.shortest.end(terminals, state) else { return NO_END };
+        let Some((text, tag)) = terminals.tag(end) else { return tokens };
+        let tagged = &generation.machine().tagged[text as usize];
+        let rule = tagged.rules[tag as usize].map_or(NO_END, |rule| self.rules[rule.0 as usize]);
+        let again = tagged.again.map_or(0, |again| self.rules[again.0 as usize]);
+        (tokens + rule + again).min(NO_END)
     }
 
     fn rule(&mut self, rule: MachineRuleId) -> u32 {

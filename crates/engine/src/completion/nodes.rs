@@ -32,14 +32,21 @@ const MOST_ROUNDS: usize = 64;
 impl NodeCosts {
     /// The costs of the machine of `generation`.
     pub(crate) fn new(generation: &Generation, speller: Speller<'_>) -> Self {
-        let machine = generation.machine();
+        let (mut costs, mut shortest) = Self::solve(generation, speller);
+        costs.growth = growth(generation, &costs, &mut shortest).into();
+        costs
+    }
+
+    /// The same for those who do not ask what a token can add.
+    pub(super) fn without_growth(generation: &Generation, speller: Speller<'_>) -> Self {
+        Self::solve(generation, speller).0
+    }
+
+    fn solve(generation: &Generation, speller: Speller<'_>) -> (Self, Shortest) {
         let mut shortest = Shortest::new(&speller);
         let mut solver = Solver::new(generation, &mut shortest, speller);
         solver.solve();
-        let mut costs = solver.costs;
-        costs.growth = growth(generation, &costs, &mut shortest).into();
-        debug_assert_eq!(costs.nodes.len(), machine.nodes.len());
-        costs
+        (solver.costs, shortest)
     }
 
     /// How much a token of at most so many bytes can add to the greatest cost of a configuration.
@@ -116,7 +123,8 @@ impl<'s> Solver<'s> {
         };
         for (id, node) in (0..).map(NodeId).zip(&machine.nodes) {
             node.successors().for_each(|next| solver.before[next.0 as usize].push(id));
-            node.calls(&machine.lists).for_each(|rule| solver.callers[rule.0 as usize].push(id));
+            node.calls(&machine.lists, &machine.tagged)
+                .for_each(|rule| solver.callers[rule.0 as usize].push(id));
             solver.wait(machine, id);
         }
         for (id, rule) in (0..).map(MachineRuleId).zip(&machine.rules) {
@@ -200,6 +208,8 @@ impl<'s> Solver<'s> {
                 }
                 Label::Call(rule) => self.costs.rules[rule.0 as usize],
                 Label::Token(set) => self.costs.token_sets[set as usize],
+                // Free text may end before it began.
+                Label::Tagged(_) => 0,
             };
             cost = cost.min(own + self.costs.nodes[edge.target.0 as usize]);
         }

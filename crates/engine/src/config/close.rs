@@ -12,6 +12,7 @@ use super::sets::{Holes, Items, SetDraft, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 use crate::small::SmallMap;
+use crate::terminal::TerminalId;
 
 /// A configuration while it is being closed.
 pub(super) struct Closer<'g> {
@@ -138,6 +139,10 @@ impl<'g> Closer<'g> {
                     }
                     Label::Call(rule) => self.call(rule, returns),
                     Label::Token(set) => self.items.push((Symbol::token(set), returns)),
+                    Label::Tagged(text) => {
+                        self.items
+                            .push((Symbol::terminal(generation.terminals().tagged_start(text)), returns));
+                    }
                 }
             }
             stack.extend(node.jumps.iter().map(|&jump| (jump, 0)));
@@ -186,6 +191,24 @@ impl Generation {
         node.accepting
             && node.counter.is_none_or(|counter| count >= counter.min)
             && node.list.as_ref().is_none_or(list_ends)
+    }
+
+    /// The stack under a terminal that ends in `state`: where it has read a tag, with what follows the tag on top.
+    #[inline]
+    pub(crate) fn below(&self, state: TerminalId, rest: SetId) -> SetId {
+        match self.terminals().tag(state) {
+            None => rest,
+            Some((text, tag)) => self.behind_tag(text, tag, rest),
+        }
+    }
+
+    /// The stack with what follows a tag on top, and then the text again if it goes on.
+    pub(crate) fn behind_tag(&self, text: u32, tag: u32, rest: SetId) -> SetId {
+        let tagged = &self.machine().tagged[text as usize];
+        let call = |rule: Option<MachineRuleId>, rest: SetId| {
+            rule.map_or(rest, |rule| self.push_frame(self.machine().rule(rule).start, rest))
+        };
+        call(tagged.rules[tag as usize], call(tagged.again, rest))
     }
 
     /// The stack with a frame that goes on at `node`; without it if nothing is left to do there.

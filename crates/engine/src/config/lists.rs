@@ -316,14 +316,18 @@ impl Generation {
 
     /// Whether a key of others is being read.
     pub(crate) fn is_in_other_key(&self, config: SetId) -> bool {
+        self.sets().items(config).iter().any(|&(_, rest)| self.is_other_key(rest))
+    }
+
+    /// Whether what is read on top of `rest` is a key of others.
+    pub(crate) fn is_other_key(&self, rest: SetId) -> bool {
         let is_key = |symbol: Symbol| match symbol.kind() {
             SymbolKind::Frame(node, number) if number > 0 && self.machine().node(node).list.is_some() => {
                 matches!(self.lists().place(number).place.phase, Phase::OtherKey { .. })
             }
             _ => false,
         };
-        let sets = self.sets();
-        sets.items(config).iter().any(|&(_, rest)| sets.items(rest).iter().any(|&(symbol, _)| is_key(symbol)))
+        self.sets().items(rest).iter().any(|&(symbol, _)| is_key(symbol))
     }
 
     /// The same configuration where keys do not remember their texts, see [`Arena::without_text`].

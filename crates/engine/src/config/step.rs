@@ -41,7 +41,7 @@ impl Generation {
             }
             match self.terminals().finished_text(next) {
                 Some(key) => closer.pop(self.finish_key(rest, key)),
-                None if self.terminals().is_nullable(next) => closer.pop(rest),
+                None if self.terminals().is_nullable(next) => closer.pop(self.below(next, rest)),
                 None => {}
             }
         }

@@ -301,7 +301,7 @@ impl Generation {
         nesting: u32,
     ) -> Arc<KeptPart> {
         let mut walker = Walker::nested(self, nesting);
-        walker.apply(self.table_for(trie, node, state), trie, rest);
+        walker.apply(state, self.table_for(trie, node, state), trie, rest);
         let (parts, pending) = walker.finish(None);
         let weight = weight(&pending).unwrap_or(usize::MAX);
         let kept = Arc::new(KeptPart { parts, pending, weight });

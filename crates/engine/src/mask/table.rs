@@ -40,6 +40,8 @@ pub(crate) struct TerminalTable {
     pub(crate) exits: Exits,
     /// The nodes at which the terminal may end, where the exits do not tell.
     ends: Box<[NodeIndex]>,
+    /// The nodes at which a tag has been read, by the number of the tag; they are not among the exits.
+    pub(crate) tags: Box<[(u32, NodeIndex)]>,
     /// The slice whose trie the exits are in, if it is not the trie that the table was made for.
     slice: Option<Arc<Slice>>,
 }
@@ -88,10 +90,10 @@ impl TerminalTable {
             (kinds, most) => index.slice(kinds, most, tokens),
         };
         let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
-        let (stay, exits, ends) = walk(arena, state, trie, Trie::ROOT);
+        let Walked { stay, exits, ends, tags } = walk(arena, state, trie, Trie::ROOT);
         let words = tokens.len().div_ceil(32);
         let stay = Part::new(words, slice.as_ref().map(|slice| &slice.mask), stay);
-        TerminalTable { stay: Arc::new(stay), exits, ends, slice }
+        TerminalTable { stay: Arc::new(stay), exits, ends, tags, slice }
     }
 
     /// The table of `state` for the tokens under `root`.
@@ -102,9 +104,9 @@ impl TerminalTable {
         trie: &Trie,
         root: NodeIndex,
     ) -> Self {
-        let (stay, exits, ends) = walk(arena, state, trie, root);
+        let Walked { stay, exits, ends, tags } = walk(arena, state, trie, root);
         let words = tokens.len().div_ceil(32);
-        TerminalTable { stay: Arc::new(Part::new(words, None, stay)), exits, ends, slice: None }
+        TerminalTable { stay: Arc::new(Part::new(words, None, stay)), exits, ends, tags, slice: None }
     }
 
     /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
@@ -168,7 +170,15 @@ impl TerminalTable {
         };
         let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
         let (exits, ends) = gather(trie, root, ends, &[]);
-        TerminalTable { stay: Arc::new(self.stay.without(tokens)), exits, ends, slice: self.slice.clone() }
+        // Texts with tags have no bounds and exclude nothing.
+        let tags = self.tags.clone();
+        TerminalTable {
+            stay: Arc::new(self.stay.without(tokens)),
+            exits,
+            ends,
+            tags,
+            slice: self.slice.clone(),
+        }
     }
 
     /// The nodes at which the terminal may end while a token goes on.
@@ -193,7 +203,8 @@ impl TerminalTable {
                 exits.iter().map(|exit| 64 + exit.large.len() * 4 + exit.small.len() * A_CHILD).sum()
             }
         };
-        size_of::<Self>() + self.stay.memory_bytes() + exits + size_of_val(&*self.ends)
+        let ends = size_of_val(&*self.ends) + size_of_val(&*self.tags);
+        size_of::<Self>() + self.stay.memory_bytes() + exits + ends
     }
 }
 
@@ -293,24 +304,31 @@ pub(super) fn tokens_under(trie: &Trie, nodes: &[NodeIndex]) -> Vec<u32> {
     tokens
 }
 
-fn walk(
-    arena: &Arena,
-    state: TerminalId,
-    trie: &Trie,
-    root: NodeIndex,
-) -> (Vec<u32>, Exits, Box<[NodeIndex]>) {
+/// What a walk with a state finds.
+struct Walked {
+    stay: Vec<u32>,
+    exits: Exits,
+    ends: Box<[NodeIndex]>,
+    tags: Box<[(u32, NodeIndex)]>,
+}
+
+fn walk(arena: &Arena, state: TerminalId, trie: &Trie, root: NodeIndex) -> Walked {
     let mut stay = Vec::new();
     let mut staying_nodes = Vec::new();
-    let mut ends = Vec::new();
+    let (mut ends, mut tags) = (Vec::new(), Vec::new());
     let mut on_tokens = |node: NodeIndex, tokens: &[u32]| {
         stay.extend_from_slice(tokens);
         staying_nodes.push(node);
     };
-    walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut |node| {
-        ends.push(node);
+    walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut |node, state| {
+        match arena.tag(state) {
+            None => ends.push(node),
+            Some((_, tag)) => tags.push((tag, node)),
+        }
     });
+    tags.sort_unstable();
     let (exits, ends) = gather(trie, root, ends, &staying_nodes);
-    (stay, exits, ends)
+    Walked { stay, exits, ends, tags: tags.into() }
 }
 
 /// The children of `ends` under which there are tokens that do not stay anyway, by byte.

@@ -14,7 +14,7 @@ const FEW_NODES: NodeIndex = 64;
 pub(super) type WalkStack = Vec<(NodeIndex, TerminalId)>;
 
 /// Walks the subtree under `root` with `state`. `on_tokens` is told the tokens that end inside the
-/// terminal, or at its end, with their node; `on_end` the inner nodes at which the terminal may end.
+/// terminal, or at its end, with their node; `on_end` the inner nodes at which the terminal may end, with its state there.
 pub(super) fn walk_terminal(
     arena: &Arena,
     trie: &Trie,
@@ -22,14 +22,14 @@ pub(super) fn walk_terminal(
     state: TerminalId,
     stack: &mut WalkStack,
     on_tokens: &mut impl FnMut(NodeIndex, &[u32]),
-    on_end: &mut impl FnMut(NodeIndex),
+    on_end: &mut impl FnMut(NodeIndex, TerminalId),
 ) {
     stack.push((root, state));
     while let Some((node, state)) = stack.pop() {
         if let Some(text) = arena.forced_text(state) {
             walk_text(trie, node, &text, on_tokens, &mut |read| {
                 if arena.is_nullable(text.then) {
-                    on_end(read);
+                    on_end(read, text.then);
                 }
                 if text.then != TerminalId::EMPTY {
                     stack.push((read, text.then));
@@ -64,13 +64,13 @@ fn visit(
     (node, state): (NodeIndex, TerminalId),
     stack: &mut WalkStack,
     on_tokens: &mut impl FnMut(NodeIndex, &[u32]),
-    on_end: &mut impl FnMut(NodeIndex),
+    on_end: &mut impl FnMut(NodeIndex, TerminalId),
 ) {
     if state == TerminalId::NEVER || !enter(trie, node, on_tokens) {
         return;
     }
     if arena.is_nullable(state) {
-        on_end(node);
+        on_end(node, state);
     }
     if state != TerminalId::EMPTY {
         stack.push((node, state));
@@ -84,7 +84,7 @@ fn walk_on(
     (node, state): (NodeIndex, TerminalId),
     stack: &mut WalkStack,
     on_tokens: &mut impl FnMut(NodeIndex, &[u32]),
-    on_end: &mut impl FnMut(NodeIndex),
+    on_end: &mut impl FnMut(NodeIndex, TerminalId),
 ) {
     let (dense, is_nullable) = (arena.dense(state), arena.is_nullable(state));
     let (mut at, end) = (node + 1, trie.end(node));
@@ -96,7 +96,7 @@ fn walk_on(
             continue;
         }
         if enter(trie, at, on_tokens) && is_nullable {
-            on_end(at);
+            on_end(at, state);
         }
         at += 1;
     }

@@ -91,6 +91,9 @@ const MAX_DEPTH: u32 = 8;
 /// A subtree with at most so many tokens is walked in place with a state that takes few bytes.
 const FEW_FOR_THIN: usize = 1_000;
 
+/// The nodes at which a terminal has ended, each with the text and the tag if it read one.
+type Ends = SmallVec<[(NodeIndex, Option<(u32, u32)>); 16]>;
+
 /// Walks nest up to this depth; beyond it they are done in place.
 const MAX_NESTING: u32 = 12;
 
@@ -146,11 +149,23 @@ impl<'g> Walker<'g> {
         &mut self.alive
     }
 
-    /// Takes the tokens that stay in the state of `table`, a table for `trie`, and goes on with those that leave it
-    /// on top of `rest`.
-    pub(super) fn apply(&mut self, table: &'g Arc<TerminalTable>, trie: &'g Arc<Trie>, rest: SetId) {
+    /// Takes the tokens that stay in `state`, of which `table` is the table for `trie`, and goes on with those that leave
+    /// it on top of `rest`.
+    pub(super) fn apply(
+        &mut self,
+        state: TerminalId,
+        table: &'g Arc<TerminalTable>,
+        trie: &'g Arc<Trie>,
+        rest: SetId,
+    ) {
         self.parts.push(&table.stay);
         self.leave(table, trie, rest);
+        let Some(text) = self.generation.terminals().tagged_text(state) else { return };
+        for group in table.tags.chunk_by(|a, b| a.0 == b.0) {
+            let nodes: SmallVec<[NodeIndex; 16]> = group.iter().map(|&(_, node)| node).collect();
+            let below = self.generation.behind_tag(text, group[0].0, rest);
+            self.add(table.exit_trie(trie), &nodes, below);
+        }
     }
 
     fn leave(&mut self, table: &'g Arc<TerminalTable>, trie: &'g Arc<Trie>, rest: SetId) {
@@ -226,7 +241,7 @@ impl<'g> Walker<'g> {
             return;
         }
         if self.generation.terminals().is_nullable(state) {
-            self.add(trie, &[node], below);
+            self.add(trie, &[node], self.generation.below(state, below));
         }
         self.walk(trie, node, state, below);
     }
@@ -239,18 +254,32 @@ impl<'g> Walker<'g> {
             return self.walk_large(trie, node, state, below);
         }
         let ends = self.walk_through(trie, node, state);
-        self.add(trie, &ends, below);
+        self.leave_at(trie, ends, below);
     }
 
-    /// Takes the tokens under `node` that stay in `state`. The nodes at which the others leave it.
-    fn walk_through(&mut self, trie: &Trie, node: NodeIndex, state: TerminalId) -> SmallVec<[NodeIndex; 16]> {
-        let mut ends = SmallVec::new();
+    /// Goes on at the nodes at which a terminal on top of `below` has ended, in the state there.
+    fn leave_at(&mut self, trie: &'g Arc<Trie>, ends: Ends, below: SetId) {
+        let generation = self.generation;
+        for group in ends.chunk_by(|a, b| a.1 == b.1) {
+            let nodes: SmallVec<[NodeIndex; 16]> = group.iter().map(|&(node, _)| node).collect();
+            let tag = group[0].1;
+            self.add(trie, &nodes, tag.map_or(below, |(text, tag)| generation.behind_tag(text, tag, below)));
+        }
+    }
+
+    /// Takes the tokens under `node` that stay in `state`. The nodes at which the others leave it, by the tag that was read.
+    fn walk_through(&mut self, trie: &Trie, node: NodeIndex, state: TerminalId) -> Ends {
+        let mut ends = Ends::new();
         let alive = &mut self.alive;
         let mut on_tokens = |_: NodeIndex, tokens: &[u32]| alive.extend_from_slice(tokens);
         let terminals = self.generation.terminals();
-        walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |end| {
-            ends.push(end);
+        walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |end, state| {
+            ends.push((end, terminals.tag(state)));
         });
+        // Nodes that come at once must all be different, and go on in one configuration.
+        if ends.iter().any(|end| end.1.is_some()) {
+            ends.sort_unstable_by_key(|&(node, tag)| (tag, node));
+        }
         ends
     }
 
@@ -264,10 +293,11 @@ impl<'g> Walker<'g> {
         may_leave: bool,
     ) -> bool {
         let ends = self.walk_through(trie, Trie::ROOT, state);
+        let is_inside = ends.is_empty();
         if may_leave {
-            self.add(trie, &ends, below);
+            self.leave_at(trie, ends, below);
         }
-        may_leave || ends.is_empty()
+        may_leave || is_inside
     }
 
     /// A walk that is worth keeping, for all stacks with the same top.
@@ -296,7 +326,7 @@ impl<'g> Walker<'g> {
             }
             return;
         }
-        self.apply(generation.table_for(trie, node, state), trie, below);
+        self.apply(state, generation.table_for(trie, node, state), trie, below);
     }
 
     fn run(&mut self) {

@@ -11,7 +11,7 @@ use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result};
 
 use super::{Matcher, Piece};
 use crate::compiled::CompiledGrammar;
-use crate::oracle::{Capture, Ended, Mark, Oracle, OracleState};
+use crate::oracle::{Capture, Ended, Mark, Oracle, OracleState, Waiting};
 
 /// A span of the text that a rule with `capture` matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,14 +74,28 @@ fn read(
 }
 
 /// Reads captures as they come.
+///
+/// Each step costs what its own bytes cost: what was found out about the text before is kept, and added to.
 #[derive(Clone)]
 pub(super) struct CaptureReader {
     state: OracleState<'static>,
-    /// Where the chart stood before each step that was read, and how many captures had been told and were waiting.
-    steps: Vec<(Mark, usize, Vec<Ended>)>,
+    steps: Vec<ReadStep>,
     /// The captures that ended and are not certain yet.
-    waiting: Vec<Ended>,
+    waiting: Vec<Waiting>,
     told: Vec<Capture>,
+}
+
+/// A step that was read.
+#[derive(Clone)]
+struct ReadStep {
+    /// Where the chart stood before it.
+    mark: Mark,
+    /// How many captures had been told before it.
+    told: usize,
+    /// Those that were waiting before it.
+    waiting: Box<[Ended]>,
+    /// The bytes of the text behind it.
+    end: usize,
 }
 
 impl CaptureReader {
@@ -93,12 +107,20 @@ impl CaptureReader {
 
     /// Goes back to where `steps` steps had been read.
     pub(super) fn truncate(&mut self, steps: usize) {
-        let Some((mark, told, waiting)) = self.steps.drain(steps.min(self.steps.len())..).next() else {
+        let Some(ReadStep { mark, told, waiting, .. }) =
+            self.steps.drain(steps.min(self.steps.len())..).next()
+        else {
             return;
         };
         self.state.go_back(mark);
         self.told.truncate(told);
-        self.waiting = waiting;
+        let mut known = std::mem::take(&mut self.waiting);
+        known.iter_mut().for_each(|waiting| waiting.go_back(mark));
+        let again = |&ended: &Ended| match known.iter().position(|waiting| waiting.ended == ended) {
+            Some(at) => known.swap_remove(at),
+            None => Waiting::new(ended),
+        };
+        self.waiting = waiting.iter().map(again).collect();
     }
 
     /// Reads the pieces from the first that is new on, and gives what has become certain.
@@ -107,21 +129,25 @@ impl CaptureReader {
         compiled: &CompiledGrammar,
         pieces: &[Piece],
         is_over: bool,
+        budget: &Budget,
     ) -> Result<Vec<Capture>> {
-        let (budget, told) = (no_limits(), self.told.len());
+        let told = self.told.len();
         for piece in &pieces[self.steps.len()..] {
             let mark = self.state.mark();
-            self.steps.push((mark, self.told.len(), self.waiting.clone()));
-            read(&mut self.state, compiled, piece, &budget)?;
-            check_captures(&self.state, &budget)?;
-            self.waiting.extend(self.state.ended_since(mark));
-            self.tell_certain(&budget)?;
+            let waiting = self.waiting.iter().map(|waiting| waiting.ended).collect();
+            self.steps.push(ReadStep { mark, told: self.told.len(), waiting, end: usize::MAX });
+            read(&mut self.state, compiled, piece, budget)?;
+            check_captures(&self.state, budget)?;
+            if let Some(step) = self.steps.last_mut() {
+                step.end = self.state.text_len();
+            }
+            self.waiting.extend(self.state.ended_since(mark).into_iter().map(Waiting::new));
+            self.tell_certain(budget)?;
         }
         if is_over {
-            let left = self.state.captures_at_end(&budget)?;
-            let is_new = |capture: &Capture| !self.told.contains(capture);
-            let left: Vec<Capture> = left.into_iter().filter(is_new).collect();
-            self.told.extend(left);
+            let left = self.state.captures_at_end(budget)?;
+            let known: hashbrown::HashSet<Capture> = self.told.iter().cloned().collect();
+            self.told.extend(left.into_iter().filter(|capture| !known.contains(capture)));
         }
         Ok(self.told[told..].to_vec())
     }
@@ -132,11 +158,11 @@ impl CaptureReader {
             return Ok(());
         }
         let fronts = self.state.fronts();
-        for ended in self.waiting.split_off(first) {
-            if !self.state.is_certain(ended, &fronts, budget)? {
-                self.waiting.push(ended);
-            } else if let Some(capture) = self.state.capture_of(ended) {
-                self.told.push(capture);
+        for mut waiting in self.waiting.split_off(first) {
+            if !self.state.is_certain(&mut waiting, &fronts, budget)? {
+                self.waiting.push(waiting);
+            } else {
+                self.told.extend(self.state.captures_of(waiting.ended));
             }
         }
         // Those before them are told at the end, from the whole text.
@@ -178,7 +204,18 @@ impl Matcher {
             (true, false) => state.captures_within(&budget)?,
             (true, true) => state.captures_at_end(&budget)?,
         };
-        Ok(self.spans(&captures, &state))
+        let length = |piece: &Piece| match piece {
+            Piece::Token(token) => self.compiled.vocab().token_bytes(*token).len(),
+            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Stop => 0,
+        };
+        let mut end = 0;
+        let mut ends = Vec::with_capacity(self.pieces.len());
+        for piece in &self.pieces {
+            end += length(piece);
+            ends.push(end);
+        }
+        Ok(captures.iter().map(|capture| span(capture, &state, &ends, |&end| end)).collect())
     }
 
     /// Has captures read as the text goes on, for [`Matcher::new_captures`].
@@ -194,38 +231,98 @@ impl Matcher {
     pub fn new_captures(&mut self) -> Result<Vec<CaptureSpan>> {
         let is_over = self.is_terminated();
         let Some(mut reader) = self.reader.take() else { return Ok(Vec::new()) };
-        let told = reader.read_on(&self.compiled, &self.pieces, is_over);
-        let spans = told.map(|captures| self.spans(&captures, &reader.state));
+        let told = reader.read_on(&self.compiled, &self.pieces, is_over, &no_limits());
+        let spans = told.map(|captures| {
+            let place = |capture: &Capture| span(capture, &reader.state, &reader.steps, |step| step.end);
+            captures.iter().map(place).collect()
+        });
         self.reader = Some(reader);
         spans
     }
+}
 
-    /// The places of captures in the bytes and the steps of the text.
-    fn spans(&self, captures: &[Capture], state: &OracleState<'_>) -> Vec<CaptureSpan> {
-        let length = |piece: &Piece| match piece {
-            Piece::Token(token) => self.compiled.vocab().token_bytes(*token).len(),
-            Piece::Bytes(bytes) => bytes.len(),
-            Piece::Stop => 0,
+/// A capture with its place in the bytes of the text and in its steps, which `end` says the end of.
+fn span<T>(
+    capture: &Capture,
+    state: &OracleState<'_>,
+    steps: &[T],
+    end: impl Fn(&T) -> usize,
+) -> CaptureSpan {
+    let first = steps.partition_point(|step| end(step) <= capture.start);
+    let last = steps.partition_point(|step| end(step) < capture.end);
+    let is_empty = capture.start == capture.end;
+    CaptureSpan {
+        name: capture.name.to_string(),
+        bytes: state.captured_bytes(capture).to_vec(),
+        byte_span: capture.start..capture.end,
+        token_span: if is_empty { first..first } else { first..last + 1 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokenstile_grammar::frontends::ebnf;
+
+    use super::*;
+    use crate::limits::EngineLimits;
+    use crate::matcher::MatcherOptions;
+    use crate::vocab::{Vocab, VocabOptions};
+
+    /// The work of telling captures after each of so many tokens, in steps.
+    fn steps(source: &str, text: &str, tokens: usize) -> u32 {
+        let vocab = Vocab::new(["<", ">", "x", "1"].map(str::as_bytes), VocabOptions::default()).unwrap();
+        let budget = Budget::default();
+        let grammar = ebnf::parse(source, "root", budget.limits(), &budget).unwrap();
+        let limits = EngineLimits { cache_bytes: usize::MAX };
+        let compiled = CompiledGrammar::new(grammar, vocab, limits, &budget).unwrap();
+        let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
+        matcher.watch_captures().unwrap();
+        let mut reader = matcher.reader.take().unwrap();
+        let counted = no_limits();
+        for piece in text.chars().cycle().take(tokens) {
+            assert!(matcher.accept_bytes(piece.to_string().as_bytes()));
+            reader.read_on(&compiled, &matcher.pieces, false, &counted).unwrap();
+        }
+        counted.ticks()
+    }
+
+    #[test]
+    fn a_step_costs_what_its_bytes_cost() {
+        for (source, text) in [
+            // Nothing is certain before the end.
+            (
+                "root ::= a \"x\"* \"1\" | b \"x\"* \">\"\na[capture] ::= \"<\" | \"x\"\nb ::= \"<\" | \"x\"",
+                "x",
+            ),
+            ("root ::= (a | b)*\na[capture] ::= \"<\" \"x\"* \">\"\nb ::= \"x\"", "<xx>x"),
+            ("root ::= word*\nword[capture] ::= [x1]+ \"<\"", "x1x1<"),
+        ] {
+            let (some, twice) = (steps(source, text, 1_000), steps(source, text, 2_000));
+            assert!(twice <= 2 * some + some / 4 + 100, "{source}: {some} and {twice}");
+        }
+    }
+
+    #[test]
+    fn what_was_taken_back_waits_again() {
+        let vocab = Vocab::new(["<", ">", "x", "1"].map(str::as_bytes), VocabOptions::default()).unwrap();
+        let source = "root ::= a \"x\"* \"1\" | b \"x\"* \">\"\na[capture] ::= \"<\"\nb ::= \"<\"";
+        let budget = Budget::default();
+        let grammar = ebnf::parse(source, "root", budget.limits(), &budget).unwrap();
+        let limits = EngineLimits { cache_bytes: usize::MAX };
+        let compiled = CompiledGrammar::new(grammar, vocab, limits, &budget).unwrap();
+        let mut matcher = Matcher::new(compiled, MatcherOptions::default());
+        matcher.watch_captures().unwrap();
+        let mut told = |matcher: &mut Matcher, token: u32| {
+            assert!(matcher.accept_token(token));
+            matcher.new_captures().unwrap().len()
         };
-        let ends: Vec<usize> = self
-            .pieces
-            .iter()
-            .scan(0, |end, piece| {
-                *end += length(piece);
-                Some(*end)
-            })
-            .collect();
-        let span = |capture: &Capture| {
-            let first = ends.partition_point(|&end| end <= capture.start);
-            let last = ends.partition_point(|&end| end < capture.end);
-            let is_empty = capture.start == capture.end;
-            CaptureSpan {
-                name: capture.name.to_string(),
-                bytes: state.captured_bytes(capture).to_vec(),
-                byte_span: capture.start..capture.end,
-                token_span: if is_empty { first..first } else { first..last + 1 },
-            }
-        };
-        captures.iter().map(span).collect()
+        assert_eq!([0, 2, 2].map(|token| told(&mut matcher, token)), [0, 0, 0]);
+        assert_eq!(told(&mut matcher, 3), 1);
+        matcher.rollback(2).unwrap();
+        assert_eq!([2, 3].map(|token| told(&mut matcher, token)), [0, 1]);
+        matcher.rollback(1).unwrap();
+        assert_eq!(told(&mut matcher, 1), 0);
     }
 }

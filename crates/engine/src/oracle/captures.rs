@@ -23,7 +23,7 @@ use super::chart::{Item, OracleState, SetId};
 use super::node::START;
 
 /// A span of the text that a captured rule matched.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Capture {
     /// The name that the rule gives to its spans.
     pub name: Arc<str>,
@@ -79,6 +79,11 @@ impl OracleState<'_> {
         Ok(captures)
     }
 
+    /// How many bytes were read.
+    pub(crate) fn text_len(&self) -> usize {
+        self.text.len()
+    }
+
     /// The bytes of a span.
     pub fn captured_bytes(&self, capture: &Capture) -> &[u8] {
         &self.text[capture.start..capture.end]
@@ -88,10 +93,9 @@ impl OracleState<'_> {
         let mut captures = Vec::new();
         for (id, set) in (0..).zip(&self.sets).skip(1) {
             for &item in &set.items {
-                let name = self.nodes.capture(item.node).filter(|_| self.nodes.is_end(item.node, item.at));
-                if let Some(name) = name.filter(|_| keep(id, item)) {
-                    let start = self.sets[item.origin as usize].offset;
-                    captures.push(Capture { name: Arc::clone(name), start, end: set.offset });
+                let found = self.nodes.capture(item.node).filter(|_| self.nodes.is_end(item.node, item.at));
+                if let Some(found) = found.filter(|_| keep(id, item)) {
+                    captures.extend(found.of(self.sets[item.origin as usize].offset, set.offset));
                 }
             }
         }
@@ -147,7 +151,7 @@ impl OracleState<'_> {
     /// call. Or itself before the last byte, where it reads bytes between two calls.
     pub(super) fn ways_into(&self, set: SetId, item: Item) -> Vec<Way> {
         let mut steps = Vec::new();
-        if let Some(before) = set.checked_sub(1).filter(|_| self.nodes.is_list(item.node)) {
+        if let Some(before) = set.checked_sub(1).filter(|_| self.nodes.reads_and_calls(item.node)) {
             let byte = self.text[self.sets[set as usize].offset - 1];
             let leads_here = |other: &Item| {
                 other.node == item.node

@@ -18,6 +18,42 @@ pub(crate) struct Ended {
     item: Item,
 }
 
+/// A capture that is not certain yet, with what can be had without it.
+#[derive(Clone, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) ended: Ended,
+    /// The items that can be had without it, for each set from that on in which it ended, as far as they were looked at.
+    /// Sets do not change, so neither does this, and a text that goes on only adds to it.
+    without: Vec<FxHashSet<Item>>,
+}
+
+impl Waiting {
+    pub(crate) fn new(ended: Ended) -> Self {
+        Waiting { ended, without: Vec::new() }
+    }
+
+    /// Forgets the sets that the chart has lost.
+    pub(crate) fn go_back(&mut self, mark: Mark) {
+        self.without.truncate(mark.sets.saturating_sub(self.ended.set as usize));
+    }
+
+    /// The first set that was not looked at.
+    fn next(&self) -> SetId {
+        self.ended.set + self.without.len() as SetId
+    }
+
+    fn has(&self, set: SetId, item: Item) -> bool {
+        let at = (set as usize).checked_sub(self.ended.set as usize);
+        at.and_then(|at| self.without.get(at)).is_some_and(|items| items.contains(&item))
+    }
+
+    fn add(&mut self, item: Item) {
+        if let Some(items) = self.without.last_mut() {
+            items.insert(item);
+        }
+    }
+}
+
 /// What a text can go on or be complete with.
 pub(crate) struct Fronts(Vec<Item>);
 
@@ -53,19 +89,18 @@ impl OracleState<'_> {
         ended
     }
 
-    /// Where a capture lies.
-    pub(crate) fn capture_of(&self, ended: Ended) -> Option<Capture> {
-        let name = self.nodes.capture(ended.item.node)?.clone();
+    /// The captures of a span that ended.
+    pub(crate) fn captures_of(&self, ended: Ended) -> impl Iterator<Item = Capture> {
         let start = self.sets[ended.item.origin as usize].offset;
-        Some(Capture { name, start, end: self.sets[ended.set as usize].offset })
+        let end = self.sets[ended.set as usize].offset;
+        self.nodes.capture(ended.item.node).into_iter().flat_map(move |found| found.of(start, end))
     }
 
     /// The items of the last set that the text can go on or be complete with. All others are there for what they led to.
     pub(crate) fn fronts(&self) -> Fronts {
         let is_front = |item: &Item| {
             let is_whole = item.node == self.root && item.origin == 0;
-            let reads =
-                || (0..=u8::MAX).any(|byte| self.nodes.after_byte(item.node, item.at, byte).is_some());
+            let reads = || self.nodes.reads(item.node, item.at);
             (is_whole && self.nodes.is_end(item.node, item.at))
                 || self.nodes.awaits_token(item.node, item.at)
                 || reads()
@@ -74,39 +109,34 @@ impl OracleState<'_> {
         Fronts(last.map(|set| set.items.iter().copied().filter(is_front).collect()).unwrap_or_default())
     }
 
-    /// Whether every parse of the text so far has the capture, where `fronts` are those of the chart.
-    pub(crate) fn is_certain(&self, ended: Ended, fronts: &Fronts, budget: &Budget) -> Result<bool> {
-        let mut without: FxHashSet<(SetId, Item)> = FxHashSet::default();
-        let last = self.sets.len() as SetId - 1;
-        for set in ended.set..=last {
+    /// Whether every parse of the text so far has the capture of `waiting`, where `fronts` are those of the chart. Only the
+    /// sets that came since the last time are looked at.
+    pub(crate) fn is_certain(&self, waiting: &mut Waiting, fronts: &Fronts, budget: &Budget) -> Result<bool> {
+        let ended = waiting.ended;
+        for set in waiting.next()..self.sets.len() as SetId {
+            let items = &self.sets[set as usize].items;
+            waiting.without.push(FxHashSet::default());
             let mut is_stable = false;
             while !is_stable {
                 is_stable = true;
-                for &item in &self.sets[set as usize].items {
+                for &item in items {
                     budget.tick()?;
-                    let is_new = !without.contains(&(set, item)) && (set, item) != (ended.set, ended.item);
-                    if is_new && self.can_do_without(set, item, ended, &without) {
-                        without.insert((set, item));
+                    let is_new = !waiting.has(set, item) && (set, item) != (ended.set, ended.item);
+                    if is_new && self.can_do_without(set, item, waiting) {
+                        waiting.add(item);
                         is_stable = false;
                     }
                 }
             }
-            if self.sets[set as usize].items.iter().all(|&item| !without.contains(&(set, item))) {
-                return Ok(true);
-            }
         }
-        Ok(fronts.0.iter().all(|&item| !without.contains(&(last, item))))
+        // Where none is left in some set there is none left behind it.
+        let last = self.sets.len() as SetId - 1;
+        Ok(fronts.0.iter().all(|&item| !waiting.has(last, item)))
     }
 
     /// Whether what brings an item to its position can be had without a capture.
-    fn can_do_without(
-        &self,
-        set: SetId,
-        item: Item,
-        ended: Ended,
-        without: &FxHashSet<(SetId, Item)>,
-    ) -> bool {
-        let has = |set: SetId, item: Item| set < ended.set || without.contains(&(set, item));
+    fn can_do_without(&self, set: SetId, item: Item, waiting: &Waiting) -> bool {
+        let has = |set: SetId, item: Item| set < waiting.ended.set || waiting.has(set, item);
         let called = || {
             let callers = self.sets[item.origin as usize].callers.get(&item.node);
             let is_root = item.origin == 0 && item.node == self.root;
@@ -115,7 +145,7 @@ impl OracleState<'_> {
         if item.at == START && item.origin == set && called() {
             return true;
         }
-        if self.nodes.calls_into(item.node, item.at).is_empty() && !self.nodes.is_list(item.node) {
+        if self.nodes.calls_into(item.node, item.at).is_empty() && !self.nodes.reads_and_calls(item.node) {
             // It has read bytes, or a token, since it began.
             return item.origin < set && has(item.origin, Item { at: START, ..item });
         }

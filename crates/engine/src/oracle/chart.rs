@@ -36,6 +36,8 @@ pub(super) struct Set {
     pub(super) ended: FxHashMap<NodeId, Vec<Item>>,
     /// How many bytes stand before this set.
     pub(super) offset: usize,
+    /// How many items there are in all sets up to this one.
+    items_so_far: usize,
 }
 
 impl Set {
@@ -82,7 +84,7 @@ impl OracleState<'_> {
     /// How many items the chart holds: what its memory and the time spent on it grow with. Most grammars give each
     /// byte a bounded number of them; right recursion and ambiguity give more with each byte.
     pub fn item_count(&self) -> usize {
-        self.sets.iter().map(|set| set.items.len()).sum()
+        self.sets.last().map_or(0, |set| set.items_so_far)
     }
 
     /// Reads one byte. A dead state stays dead.
@@ -179,6 +181,7 @@ impl OracleState<'_> {
             }
             self.call(&mut set, item, here);
         }
+        set.items_so_far = self.item_count() + set.items.len();
         self.sets.push(Arc::new(set));
     }
 

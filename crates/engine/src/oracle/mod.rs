@@ -9,7 +9,7 @@
 //! Its one duty in the product is [`OracleState::captures`]: spans of rules need the tree that the engine never
 //! builds, and Earley's sets are that tree in polynomial space.
 //!
-//! Reading order: `node` says what one step of one expression is (`json_text` and `list` for two of them), `chart`
+//! Reading order: `node` says what one step of one expression is (`json_text`, `list` and `tagged` for some of them), `chart`
 //! drives the steps, `captures` reads
 //! spans out of a finished chart, and `certain` says which of them are in every parse.
 //!
@@ -26,11 +26,12 @@ mod chart;
 mod json_text;
 mod list;
 mod node;
+mod tagged;
 #[cfg(test)]
 mod tests;
 
 pub use captures::Capture;
-pub(crate) use certain::{Ended, Mark};
+pub(crate) use certain::{Ended, Mark, Waiting};
 pub use chart::OracleState;
 
 use std::sync::Arc;

@@ -7,15 +7,17 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use tokenstile_grammar::ir::TokenSet;
 use tokenstile_grammar::ir::members::Layout;
+use tokenstile_grammar::ir::{RuleOptions, TokenSet};
 use tokenstile_grammar::passes::lists;
 use tokenstile_grammar::regular::{CharSet, Dfa, Nfa, determinize};
 use tokenstile_grammar::{Budget, Error, ErrorKind, Expr, ExprId, Grammar, Result, RuleId};
 
 use super::at_most::AtMost;
+use super::captures::Capture;
 use super::json_text::JsonText;
 use super::list::ListNode;
+use super::tagged::TaggedNode;
 
 /// The number of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,6 +37,33 @@ pub(super) const START: At = 0;
 
 /// The end of a [`Node::Class`]; its other positions are the bytes of a code point so far.
 const CLASS_END: At = At::MAX;
+
+/// What is captured of the spans of a rule.
+#[derive(Debug)]
+pub(super) struct Capturing {
+    /// The name of all but the hidden bytes at the end.
+    name: Option<Arc<str>>,
+    hidden_bytes: usize,
+    /// The name of those.
+    stop: Option<Arc<str>>,
+}
+
+impl Capturing {
+    fn new(options: &RuleOptions) -> Option<Box<Self>> {
+        let name = |name: &Option<String>| name.as_deref().map(Arc::from);
+        let (hidden_bytes, stop) = (options.hidden_bytes as usize, name(&options.stop_capture));
+        options.captures().then(|| Box::new(Capturing { name: name(&options.capture), hidden_bytes, stop }))
+    }
+
+    /// The captures of a span.
+    pub(super) fn of(&self, start: usize, end: usize) -> impl Iterator<Item = Capture> {
+        let seam = end.saturating_sub(self.hidden_bytes).max(start);
+        let capture = |name: &Option<Arc<str>>, start, end| {
+            name.as_ref().map(|name| Capture { name: Arc::clone(name), start, end })
+        };
+        [capture(&self.stop, seam, end), capture(&self.name, start, seam)].into_iter().flatten()
+    }
+}
 
 #[derive(Debug)]
 enum Node {
@@ -60,8 +89,10 @@ enum Node {
     Repeat { body: NodeId, min: u32, max: Option<u32> },
     /// A list of members; the position is a number of its own.
     Members(Box<ListNode>),
-    /// A rule with this body, and the name under which its spans are captured; the position is 1 at the end.
-    Rule { body: NodeId, capture: Option<Arc<str>> },
+    /// Free text with tags; the position is its own.
+    Tagged(TaggedNode),
+    /// A rule with this body, and what is captured of its spans; the position is 1 at the end.
+    Rule { body: NodeId, capture: Option<Box<Capturing>> },
 }
 
 /// All nodes of a grammar, and which of them generate something, and which of them the empty string.
@@ -91,7 +122,7 @@ impl Nodes {
             });
         }
         for (_, rule) in grammar.rules() {
-            let capture = rule.options.capture.as_deref().map(Arc::from);
+            let capture = Capturing::new(&rule.options);
             all.push(Node::Rule { body: child(grammar, rule.body), capture });
         }
         all.append(&mut keys.nodes);
@@ -122,17 +153,17 @@ impl Nodes {
         matches!(self.all[node.index()], Node::Repeat { .. })
     }
 
-    /// The name under which the spans of this node are captured.
-    pub(super) fn capture(&self, node: NodeId) -> Option<&Arc<str>> {
+    /// What is captured of the spans of this node.
+    pub(super) fn capture(&self, node: NodeId) -> Option<&Capturing> {
         match &self.all[node.index()] {
-            Node::Rule { capture, .. } => capture.as_ref(),
+            Node::Rule { capture, .. } => capture.as_deref(),
             _ => None,
         }
     }
 
-    /// Whether the node is a list, which reads bytes in some positions and calls others in some.
-    pub(super) fn is_list(&self, node: NodeId) -> bool {
-        matches!(self.all[node.index()], Node::Members(_))
+    /// Whether the node reads bytes in some positions and calls others in some.
+    pub(super) fn reads_and_calls(&self, node: NodeId) -> bool {
+        matches!(self.all[node.index()], Node::Members(_) | Node::Tagged(_))
     }
 
     /// Whether `at` is an end of the node.
@@ -146,6 +177,7 @@ impl Nodes {
             Node::JsonText(text) => text.is_end(at),
             Node::Seq(items) => at as usize == items.len(),
             Node::Members(list) => list.is_end(at),
+            Node::Tagged(text) => text.is_end(at),
             // A round that may be empty can be made up for free, so then no count is too low.
             &Node::Repeat { body, min, .. } => at >= At::from(min) || self.is_nullable(body),
             Node::Token(_) | Node::Alt(_) | Node::Rule { .. } => at == 1,
@@ -158,10 +190,29 @@ impl Nodes {
             Node::Bytes(bytes) => (bytes.get(at as usize) == Some(&byte)).then_some(at + 1),
             Node::Class(set) if at != CLASS_END => class_after(set, at, byte),
             Node::Members(list) => list.after_byte(at, byte),
+            Node::Tagged(text) => text.after_byte(at, byte),
             Node::Dfa(dfa) => dfa.next(at as u32, byte).map(At::from),
             Node::AtMost(texts) => texts.after_byte(at, byte),
             Node::JsonText(text) => text.after_byte(at, byte),
             _ => None,
+        }
+    }
+
+    /// Whether any byte may follow.
+    pub(super) fn reads(&self, node: NodeId, at: At) -> bool {
+        match &self.all[node.index()] {
+            Node::Bytes(bytes) => (at as usize) < bytes.len(),
+            Node::Class(_) => at != CLASS_END,
+            Node::Dfa(dfa) => !dfa.edges(at as u32).is_empty(),
+            Node::Never
+            | Node::Token(_)
+            | Node::Seq(_)
+            | Node::Alt(_)
+            | Node::Repeat { .. }
+            | Node::Rule { .. } => false,
+            Node::AtMost(_) | Node::JsonText(_) | Node::Members(_) | Node::Tagged(_) => {
+                (0..=u8::MAX).any(|byte| self.after_byte(node, at, byte).is_some())
+            }
         }
     }
 
@@ -193,6 +244,7 @@ impl Nodes {
                 (std::slice::from_ref(body), at + 1)
             }
             Node::Members(list) => return list.calls(at),
+            Node::Tagged(text) => return text.calls(at),
             _ => (&[], START),
         };
         let productive = callees.iter().filter(|&&callee| self.is_productive(callee));
@@ -206,6 +258,7 @@ impl Nodes {
             Node::Repeat { max: None, .. } => at.saturating_sub(1)..at + 1,
             Node::Seq(_) | Node::Alt(_) | Node::Rule { .. } | Node::Repeat { .. } if at > START => at - 1..at,
             Node::Members(list) => list.positions(),
+            Node::Tagged(text) => return text.calls_into(at),
             _ => return Vec::new(),
         };
         let calls = positions
@@ -232,6 +285,11 @@ impl Nodes {
                 is_changed |= satisfiable && !std::mem::replace(&mut known_lists[at], true);
             }
             if !is_changed {
+                for node in &mut self.all {
+                    if let Node::Tagged(text) = node {
+                        text.settle(&productive, budget)?;
+                    }
+                }
                 return Ok(productive);
             }
         }
@@ -284,7 +342,7 @@ fn generates_given(node: &Node, known: &[bool]) -> bool {
     match node {
         // Of lists the caller knows.
         Node::Never | Node::Members(_) => false,
-        Node::Bytes(_) => true,
+        Node::Bytes(_) | Node::Tagged(_) => true,
         Node::Class(set) => !set.ranges().is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty(),
         Node::AtMost(texts) => !texts.is_empty(),
@@ -304,6 +362,8 @@ fn nullable_given(node: &Node, known: &[bool]) -> bool {
         Node::Bytes(bytes) => bytes.is_empty(),
         Node::Dfa(dfa) => !dfa.is_empty() && dfa.is_accepting(Dfa::START),
         Node::Members(list) => list.is_end(START),
+        // Free text may be empty.
+        Node::Tagged(_) => true,
         Node::AtMost(texts) => !texts.is_empty() && texts.is_end(START),
         Node::JsonText(text) => text.is_nullable(),
         Node::Seq(_) | Node::Alt(_) | Node::Repeat { .. } | Node::Rule { .. } => generates_given(node, known),
@@ -314,7 +374,7 @@ fn children(node: &Node) -> &[NodeId] {
     match node {
         Node::Seq(items) | Node::Alt(items) => items,
         Node::Repeat { body, .. } | Node::Rule { body, .. } => std::slice::from_ref(body),
-        // Lists are looked at apart from the rest.
+        // Lists are looked at apart from the rest, and free text always generates something.
         Node::Never
         | Node::Bytes(_)
         | Node::Class(_)
@@ -322,6 +382,7 @@ fn children(node: &Node) -> &[NodeId] {
         | Node::AtMost(_)
         | Node::JsonText(_)
         | Node::Token(_)
+        | Node::Tagged(_)
         | Node::Members(_) => &[],
     }
 }
@@ -341,7 +402,7 @@ fn callable(grammar: &Grammar) -> Vec<bool> {
     let mut mark = |items: &[ExprId]| items.iter().for_each(|item| callable[item.index()] = true);
     for (_, expr) in grammar.exprs() {
         match expr {
-            Expr::Seq(items) | Expr::Alt(items) => mark(items),
+            Expr::Seq(items) | Expr::Alt(items) | Expr::Tagged { parts: items, .. } => mark(items),
             Expr::Repeat { body, .. } => mark(&[*body]),
             // The keys of others are texts, not what is written.
             Expr::Members { layout, parts } => {
@@ -365,10 +426,11 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         Expr::Alt(items) => Node::Alt(all(items)),
         &Expr::Repeat { body, min, max } => Node::Repeat { body: child(grammar, body), min, max },
         Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
-        Expr::Automaton(automaton) => Node::Dfa(Arc::clone(&automaton.dfa)),
+        Expr::Automaton(automaton) => Node::Dfa(Arc::clone(automaton.dfa.get())),
         Expr::JsonText(text) => Node::JsonText(JsonText::new(grammar, *text, budget)?),
         &Expr::AtMost { body, most } => Node::AtMost(AtMost::new(grammar, body, most, budget)?),
         Expr::Token(set) => Node::Token(set.clone()),
+        Expr::Tagged { text, parts, repeats } => Node::Tagged(TaggedNode::new(text, all(parts), *repeats)),
         // Mentions of a rule go to the rule's own node, lists are made elsewhere, and the tags were lowered: nobody
         // calls these.
         Expr::Never

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use tokenstile_grammar::regular::Dfa;
+use tokenstile_grammar::regular::{Dfa, TagText};
 
 use super::bounded::Distance;
 use super::exclusion::{Exclusion, Run};
@@ -54,6 +54,11 @@ pub(super) enum Term {
     /// A state of an automaton that was built ahead of time.
     Dfa {
         dfa: u32,
+        state: u32,
+    },
+    /// A state of free text with tags. It stands alone, never in another term.
+    Tagged {
+        text: u32,
         state: u32,
     },
     /// The JSON spellings of the texts of another term, of whose first code point some bytes are still to come.
@@ -111,6 +116,12 @@ pub(super) struct Automaton {
     pub(super) distances: OnceLock<Box<[u32]>>,
 }
 
+/// Free text with tags, by its number in the machine.
+pub(super) struct Tagged {
+    pub(super) text: Arc<TagText>,
+    pub(super) fingerprint: OnceLock<u128>,
+}
+
 /// The terms of one generation of a compiled grammar.
 pub(crate) struct Arena {
     pub(super) entries: Interner<Entry>,
@@ -119,6 +130,7 @@ pub(crate) struct Arena {
     pub(super) runs: Interner<Run>,
     pub(super) exclusions: Interner<Exclusion>,
     pub(super) texts: Interner<TextByte>,
+    pub(super) tagged: Box<[Tagged]>,
     /// What lists of terms, rows, dense rows and the texts of keys take, in bytes.
     row_bytes: AtomicUsize,
     /// No token is longer than this, in bytes.
@@ -129,8 +141,10 @@ pub(crate) struct Arena {
 const SPARSE_ROW: usize = 3;
 
 impl Arena {
-    pub(crate) fn new(longest_token: usize) -> Self {
+    /// An arena for texts with tags and everything else.
+    pub(crate) fn new(longest_token: usize, texts: impl Iterator<Item = Arc<TagText>>) -> Self {
         let arena = Arena {
+            tagged: texts.map(|text| Tagged { text, fingerprint: OnceLock::new() }).collect(),
             entries: Interner::new(),
             literals: Interner::new(),
             automata: Interner::new(),
@@ -305,6 +319,10 @@ impl Arena {
                 (*min == 0 || (nullable(body) && *min != Term::UNBOUNDED), bounded || counts(body))
             }
             Term::Dfa { dfa, state } => (self.automata.get(*dfa).dfa.is_accepting(*state), false),
+            &Term::Tagged { text, state } => {
+                let text = &self.tagged[text as usize].text;
+                (text.is_end(state) || text.tag(state).is_some(), false)
+            }
             Term::JsonText { inner, pending } => (*pending == 0 && nullable(inner), counts(inner)),
             Term::JsonEscape { inner, .. } => (false, counts(inner)),
             Term::Bounded { inner, .. } => (nullable(inner), true),

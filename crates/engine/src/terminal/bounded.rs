@@ -123,6 +123,8 @@ impl Arena {
                 let nearest = body.nearest.saturating_mul(min);
                 Distance { nearest, worst: body.worst.saturating_add(nearest) }
             }
+            // It stands alone, never under a bound.
+            Term::Tagged { .. } => Distance { nearest: u32::MAX, worst: u32::MAX },
             &Term::Dfa { dfa, state } => {
                 let automaton = self.automata.get(dfa);
                 let distances = automaton.distances.get_or_init(|| automaton.dfa.distances().into());

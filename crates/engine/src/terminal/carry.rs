@@ -46,6 +46,8 @@ impl Arena {
                 let dfa = self.intern_automaton(&from.automata.get(dfa).dfa);
                 self.automaton_state(dfa, state)
             }
+            // The same machine has the same texts.
+            &Term::Tagged { text, state } => self.tagged_state(text, state),
             &Term::Bounded { inner, left } => self.bounded(done[&inner], left),
             Term::Key(key) => self.carry_key(from, key, |id| done[&id]),
             Term::KeyRead(text) => self.intern(&Term::KeyRead(text.clone())),

@@ -45,7 +45,7 @@ impl Arena {
             Expr::Repeat { body, min, max } => {
                 self.repeat(child(*body), *min, max.unwrap_or(Term::UNBOUNDED))
             }
-            Expr::Automaton(automaton) => self.automaton(&automaton.dfa),
+            Expr::Automaton(automaton) => self.automaton(automaton.dfa.get()),
             Expr::JsonText(text) => self.json_text(child(*text), 0),
             Expr::AtMost { body, most } => self.bounded(child(*body), *most),
             // The passes leave none of the others in a terminal; the empty language is the safe reading.

@@ -56,6 +56,12 @@ impl Arena {
                         add(low, high, self.automaton_state(dfa, target));
                     }
                 }
+                &Term::Tagged { text, state } => {
+                    let edges = self.tagged[text as usize].text.edges(state).into_iter();
+                    for (low, high, state) in edges.filter(|edge| is_wanted(edge.0, edge.1)) {
+                        add(low, high, self.tagged_state(text, state));
+                    }
+                }
                 &Term::JsonText { inner, pending } => {
                     self.json_text_pieces(inner, pending, only)
                         .iter()

@@ -97,6 +97,11 @@ impl Arena {
                 state.write_u128(automaton_fingerprint(&self.automata.get(*dfa).dfa));
                 state.write_u32(*at);
             }
+            &Term::Tagged { text, state: at } => {
+                state.write_u8(13);
+                state.write_u128(self.text_fingerprint(text));
+                state.write_u32(at);
+            }
             Term::JsonText { inner, pending } => {
                 state.write(&[8, *pending]);
                 state.write_u128(self.known_fingerprint(*inner));
@@ -125,6 +130,16 @@ impl Arena {
         [key.plain, key.inner].iter().for_each(|&id| state.write_u128(self.known_fingerprint(id)));
         (key.depth, key.escape, key.text.map(|text| self.text_bytes(text))).hash(state);
         key.spans.iter().for_each(|&span| self.span_texts(span).hash(state));
+    }
+
+    /// What follows the tags is no part of it: the tables tell tags by their number.
+    fn text_fingerprint(&self, text: u32) -> u128 {
+        let tagged = &self.tagged[text as usize];
+        *tagged.fingerprint.get_or_init(|| {
+            let mut state = hasher();
+            tagged.text.hash(&mut state);
+            state.finish128().as_u128()
+        })
     }
 
     fn literal_fingerprint(&self, literal: u32) -> u128 {

@@ -84,7 +84,8 @@ impl Arena {
 
     /// Whether nothing can follow: the terminal has ended.
     pub(crate) fn is_finished(&self, id: TerminalId) -> bool {
-        id == TerminalId::EMPTY || self.finished_text(id).is_some()
+        let has_no_way_on = || self.tag(id).is_some() && self.row(id).is_empty();
+        id == TerminalId::EMPTY || self.finished_text(id).is_some() || has_no_way_on()
     }
 
     /// The term that reads the same without an exclusion, if `id` ends in a key that may still be an excluded one.

@@ -8,7 +8,7 @@
 //! few, and the first mask must be there within a fraction of a millisecond.
 //!
 //! Files: [`arena`], the terms; [`convert`], from expressions; [`derive`](mod@derive), the ways on; [`json_text`], the spellings of
-//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`], [`excluded`] and [`spelling`]; [`forced`], texts that must come; [`saturate`], [`fingerprint`], [`carry`]; [`shortest`], the way to the nearest end.
+//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`], [`excluded`] and [`spelling`]; [`forced`], texts that must come; [`tagged`], text with tags; [`saturate`], [`fingerprint`], [`carry`]; [`shortest`], the way to the nearest end.
 //!
 //! Invariants:
 //!
@@ -33,6 +33,7 @@ mod key_tests;
 mod saturate;
 mod shortest;
 mod spelling;
+mod tagged;
 
 pub(crate) use arena::{Arena, TerminalId};
 pub(crate) use excluded::ExcludedTexts;

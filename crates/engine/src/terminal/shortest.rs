@@ -13,7 +13,6 @@
 //! bytes may be too many code points. A key that must not be an excluded one counts each byte as a token.
 
 use rustc_hash::FxHashMap;
-use tokenstile_grammar::regular::Dfa;
 
 use super::arena::{Arena, Term, TerminalId};
 use super::derive::Piece;
@@ -84,6 +83,7 @@ pub(crate) struct Shortest {
     weights: Box<[u32; 256]>,
     lengths: FxHashMap<(TerminalId, Mode), Length>,
     automata: FxHashMap<(u32, Mode), Box<[Length]>>,
+    texts: FxHashMap<(u32, Mode), Box<[Length]>>,
     ways: FxHashMap<TerminalId, Way>,
 }
 
@@ -119,6 +119,7 @@ impl Shortest {
             weights,
             lengths: FxHashMap::default(),
             automata: FxHashMap::default(),
+            texts: FxHashMap::default(),
             ways: FxHashMap::default(),
         }
     }
@@ -195,6 +196,23 @@ impl Shortest {
         Some(word)
     }
 
+    /// The next byte on the way from a state.
+    pub(crate) fn next_byte(&mut self, arena: &Arena, id: TerminalId) -> Option<u8> {
+        self.next(arena, arena.without_text(id)).map(|(byte, _)| byte)
+    }
+
+    /// The state at the end of the way from a state, if there is one and it is not too long.
+    pub(crate) fn end(&mut self, arena: &Arena, id: TerminalId) -> Option<TerminalId> {
+        let mut at = id;
+        for _ in 0..=LONGEST_WAY {
+            if arena.is_nullable(at) {
+                return Some(at);
+            }
+            at = self.next(arena, at)?.1;
+        }
+        None
+    }
+
     /// The next byte on the way of a state, and the state after it.
     fn next(&mut self, arena: &Arena, id: TerminalId) -> Option<(u8, TerminalId)> {
         let here = self.length(arena, id, Mode::BYTES);
@@ -251,6 +269,7 @@ impl Shortest {
             Term::Alt(items) => items.iter().map(|&item| known(item, mode)).min().unwrap_or(ENDLESS),
             &Term::Repeat { body, min, .. } => times(known(body, mode), min),
             &Term::Dfa { dfa, state } => self.in_automaton(arena, dfa, mode)[state as usize],
+            &Term::Tagged { text, state } => self.in_text(arena, text, mode)[state as usize],
             &Term::JsonText { inner, .. } => known(inner, mode.with(Mode::JSON)),
             &Term::JsonEscape { inner, escape } => {
                 let pieces = arena.json_escape_pieces(inner, escape);
@@ -299,22 +318,41 @@ impl Shortest {
     /// How far the states of an automaton are from an end.
     fn in_automaton(&mut self, arena: &Arena, dfa: u32, mode: Mode) -> &[Length] {
         if !self.automata.contains_key(&(dfa, mode)) {
-            let lengths = self.compute_in_automaton(&arena.automata.get(dfa).dfa, mode);
+            let dfa_of = &arena.automata.get(dfa).dfa;
+            let edges = |state: u32| dfa_of.edges(state).to_vec();
+            let lengths = self.compute_lengths(dfa_of.len(), |state| dfa_of.is_accepting(state), edges, mode);
             self.automata.insert((dfa, mode), lengths);
         }
         &self.automata[&(dfa, mode)]
     }
 
-    fn compute_in_automaton(&self, dfa: &Dfa, mode: Mode) -> Box<[Length]> {
-        let mut into: Vec<Vec<(u32, Length)>> = vec![Vec::new(); dfa.len()];
-        for state in 0..dfa.len() as u32 {
-            for &(low, high, target) in dfa.edges(state) {
+    /// The same for a text with tags, where a tag that has been read is an end.
+    fn in_text(&mut self, arena: &Arena, text: u32, mode: Mode) -> &[Length] {
+        if !self.texts.contains_key(&(text, mode)) {
+            let tagged = &arena.tagged[text as usize].text;
+            let is_end = |state: u32| tagged.is_end(state) || tagged.tag(state).is_some();
+            let lengths = self.compute_lengths(tagged.len(), is_end, |state| tagged.edges(state), mode);
+            self.texts.insert((text, mode), lengths);
+        }
+        &self.texts[&(text, mode)]
+    }
+
+    fn compute_lengths(
+        &self,
+        count: usize,
+        is_end: impl Fn(u32) -> bool,
+        edges: impl Fn(u32) -> Vec<(u8, u8, u32)>,
+        mode: Mode,
+    ) -> Box<[Length]> {
+        let mut into: Vec<Vec<(u32, Length)>> = vec![Vec::new(); count];
+        for state in (0..count as u32).filter(|&state| !is_end(state)) {
+            for (low, high, target) in edges(state) {
                 into[target as usize].push((state, self.lightest(low, high, mode)));
             }
         }
-        let mut lengths = vec![ENDLESS; dfa.len()];
+        let mut lengths = vec![ENDLESS; count];
         let mut heap = std::collections::BinaryHeap::new();
-        for state in (0..dfa.len() as u32).filter(|&state| dfa.is_accepting(state)) {
+        for state in (0..count as u32).filter(|&state| is_end(state)) {
             lengths[state as usize] = 0;
             heap.push((std::cmp::Reverse(0), state));
         }
@@ -376,6 +414,13 @@ impl Shortest {
             &Term::Dfa { dfa, .. } => {
                 self.in_automaton(arena, dfa, mode).iter().map(|&length| bytes_of(length)).max().unwrap_or(0)
             }
+            &Term::Tagged { text, .. } => self
+                .in_text(arena, text, mode)
+                .iter()
+                .filter(|&&length| length < ENDLESS)
+                .copied()
+                .max()
+                .unwrap_or(0),
             // Two escapes may be under way, the halves of a pair.
             &Term::JsonText { inner, .. } => {
                 plus(known[&(inner, mode.with(Mode::JSON))], 2 * self.heaviest_escape())

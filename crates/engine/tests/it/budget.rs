@@ -281,7 +281,33 @@ fn the_least_budget_is_enough_and_not_less_than_needed() {
     assert!(known > 20 && 2 * exact > known, "{exact} of {known} are exact");
 }
 
-/// Tokens that join two terminals are not reckoned with, and no more than that.
+/// The sum of what the parts cost is not the end of it: tokens that join them are reckoned with.
+#[test]
+fn tokens_that_join_parts_count() {
+    let of = |tokens: &[&str], source: &str| {
+        let stop_token_ids = Some(vec![TokenId(tokens.len() as u32 - 1)]);
+        let options = VocabOptions { stop_token_ids, ..VocabOptions::default() };
+        let vocab =
+            Vocab::new(tokens.iter().map(|token| token.as_bytes()), options).expect("a small vocabulary");
+        let compiled = compile(parse(source), &vocab, usize::MAX);
+        let least = least_budget(&compiled, &MatcherOptions::default());
+        assert_eq!(check_budgets(&compiled, &MatcherOptions::default(), 7, 60), Ok(()), "{source}");
+        (least, fewest_tokens(&compiled, &MatcherOptions::default(), 8))
+    };
+    let nested = "root ::= \"(\" x \"),x\"\nx ::= \"(\" x \")\" | \"a\"";
+    assert_eq!(of(&["(", "a", ")", ",", "x", "(a", "),", "a),", "</s>"], nested), (Some(4), Some(4)));
+    // No token is wholly inside of one part.
+    assert_eq!(of(&["(a", "),x", "a)", "</s>"], nested), (Some(3), Some(3)));
+    // Ten strings, each with a name before it.
+    let members: Vec<String> = (0..10).map(|at| format!("\"\\\"{at}\\\":\\\"\" [^\"]* \"\\\"\"")).collect();
+    let object = format!("root ::= \"{{\" {} \"}}\"", members.join(" \",\" "));
+    let mut tokens: Vec<String> = (32..127_u8).map(|byte| char::from(byte).to_string()).collect();
+    tokens.extend(["{\"", "\":\"", "\",\"", "\"}", "</s>"].map(str::to_owned));
+    let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
+    // `{"`, ten times a digit and `":"`, nine times `","`, `"}` and the stop token.
+    assert_eq!(of(&tokens, &object).0, Some(1 + 20 + 9 + 1 + 1));
+}
+
 #[test]
 fn the_least_budget_of_some_grammars() {
     let vocab = odd_vocabulary();

@@ -468,3 +468,30 @@ fn grammars_share_tables_whichever_came_first() {
         }
     }
 }
+
+/// Free text does not take a stop token for its bytes, whether it has a bound that they would fill or not.
+#[test]
+fn a_stop_token_is_text_only_where_the_grammar_spells_it_out() {
+    let tokens = ["a", "b", "<", "/", "s", ">", "</s>"].map(str::as_bytes);
+    let stop_token_ids = Some(vec![TokenId(6)]);
+    let vocab = Vocab::new(tokens, VocabOptions { stop_token_ids, ..VocabOptions::default() }).unwrap();
+    let after_a = |source: &str| {
+        let compiled = compile(parse(source), &vocab, usize::MAX);
+        let mut matcher = Matcher::new(compiled, MatcherOptions::default());
+        assert!(matcher.accept_token(0), "{source}");
+        let mut row = [0];
+        matcher.fill_mask(&mut row);
+        let accepted = matcher.fork().accept_token(6);
+        assert_eq!(has(&row, 6), accepted, "{source}");
+        accepted
+    };
+    for source in
+        ["\"</s>\"", "(\"</s>\" | \"b\")", "(\"</s>\" | \"<b\" | \"bb\")", "\"<\" \"/\" \"s\" \">\""]
+    {
+        assert!(after_a(&format!("root ::= \"a\" {source}")), "{source}");
+    }
+    for source in ["[a-z</>]{4}", "[a-z</>]{1,4}", "[^b]+", "(\"</s>\" | [a-z</>]{4})", "\"<\" [^b]{2} \">\""]
+    {
+        assert!(!after_a(&format!("root ::= \"a\" {source}")), "{source}");
+    }
+}

@@ -14,7 +14,7 @@ use super::grammar::{Grammar, Rule, RuleOptions};
 use super::members::Layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::regular::CharSet;
+use crate::regular::{CharSet, TagText};
 
 /// How many expressions there is room for at first; most grammars have about so many.
 const EXPECTED: usize = 112;
@@ -287,7 +287,7 @@ impl Builder {
 
     /// An automaton that was built ahead of time.
     pub fn automaton(&mut self, automaton: Automaton) -> ExprId {
-        if automaton.dfa.is_empty() { self.never() } else { self.intern(Expr::Automaton(automaton)) }
+        if automaton.is_empty() { self.never() } else { self.intern(Expr::Automaton(automaton)) }
     }
 
     /// The JSON spellings of the texts of `text`, which must be regular.
@@ -337,6 +337,11 @@ impl Builder {
     /// Free text with tags.
     pub fn tag_dispatch(&mut self, dispatch: TagDispatch) -> ExprId {
         self.intern(Expr::TagDispatch(Arc::new(dispatch)))
+    }
+
+    /// Free text with tags, and what follows each of them.
+    pub fn tagged(&mut self, text: &Arc<TagText>, parts: Box<[ExprId]>, repeats: bool) -> ExprId {
+        self.intern(Expr::Tagged { text: Arc::clone(text), parts, repeats })
     }
 
     /// Free tokens with tags.

@@ -47,7 +47,7 @@ pub fn then_until(part: &Grammar, stop: &str, budget: &Budget) -> Result<Grammar
     }
     let free = FreeText::new(&[stop], budget)?;
     let dfa = Arc::new(free.dfa(&free.spoiled_by(stop, budget)?, budget)?);
-    let text = Automaton { source: free.source(stop).into(), dfa };
+    let text = Automaton { source: free.source(stop).into(), dfa: dfa.into() };
     combine(std::slice::from_ref(part), budget.limits(), |builder, roots| {
         let (text, stop) = (builder.automaton(text), builder.bytes(stop));
         builder.seq([roots[0], text, stop])
@@ -105,6 +105,7 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
         Expr::JsonText(text) => builder.json_text(exprs[text.index()]),
         Expr::AtMost { body, most } => builder.at_most(exprs[body.index()], *most),
         Expr::Members { layout, parts } => builder.members_like(layout, all(parts).collect()),
+        Expr::Tagged { text, parts, repeats } => builder.tagged(text, all(parts).collect(), *repeats),
         Expr::Rule(rule) => builder.rule(rules[rule.index()]),
         Expr::Token(set) => builder.token(set.clone()),
         Expr::TagDispatch(dispatch) => builder.tag_dispatch(TagDispatch {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::members::Layout;
-use crate::regular::{CharSet, Dfa};
+use crate::regular::{CharSet, Dfa, LazyDfa, TagText};
 
 /// The number of an expression in its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,6 +82,15 @@ pub enum Expr {
     Token(TokenSet),
     /// Free text in which a tag switches to a rule.
     TagDispatch(Arc<TagDispatch>),
+    /// The same with an expression for each tag: what a pass makes of it.
+    Tagged {
+        /// The text and its tags.
+        text: Arc<TagText>,
+        /// What follows each tag, by its number.
+        parts: Box<[ExprId]>,
+        /// Whether free text goes on after that.
+        repeats: bool,
+    },
     /// Free tokens among which a token switches to a rule.
     TokenTagDispatch(Arc<TokenTagDispatch>),
 }
@@ -90,9 +99,11 @@ impl Expr {
     /// The expressions that it is made of.
     pub fn children(&self) -> &[ExprId] {
         match self {
-            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) | Expr::Members { parts: items, .. } => {
-                items
-            }
+            Expr::Seq(items)
+            | Expr::Alt(items)
+            | Expr::And(items)
+            | Expr::Members { parts: items, .. }
+            | Expr::Tagged { parts: items, .. } => items,
             Expr::Repeat { body, .. }
             | Expr::Not(body)
             | Expr::JsonText(body)
@@ -107,7 +118,7 @@ impl Expr {
         let held = match self {
             Expr::Bytes(bytes) => bytes.len(),
             Expr::Class(set) => size_of_val(set.ranges()),
-            Expr::Automaton(automaton) => automaton.source.len() + automaton.dfa.memory_bytes(),
+            Expr::Automaton(automaton) => automaton.memory_bytes(),
             Expr::Token(set) => size_of_val(&*set.ids),
             Expr::TagDispatch(dispatch) => {
                 let texts = dispatch.tags.iter().map(|(tag, _)| tag).chain(&dispatch.excludes);
@@ -115,6 +126,7 @@ impl Expr {
             }
             Expr::TokenTagDispatch(dispatch) => (dispatch.tags.len() + dispatch.excludes.len()) * A_TAG,
             Expr::Members { layout, parts } => layout.memory_bytes() + size_of_val(&**parts),
+            Expr::Tagged { text, parts, .. } => text.memory_bytes() + size_of_val(&**parts),
             other => size_of_val(other.children()),
         };
         size_of::<Self>() + held
@@ -139,7 +151,33 @@ pub struct Automaton {
     /// The EBNF text that denotes the language.
     pub source: Arc<str>,
     /// The language.
-    pub dfa: Arc<Dfa>,
+    pub dfa: LazyDfa,
+}
+
+impl Automaton {
+    /// Whether the empty string is in the language.
+    pub fn is_nullable(&self) -> bool {
+        self.dfa.put_off().is_some() || self.dfa.is_accepting(Dfa::START)
+    }
+
+    /// Whether the language is empty.
+    pub fn is_empty(&self) -> bool {
+        self.dfa.put_off().is_none() && self.dfa.is_empty()
+    }
+
+    /// How many states there are, roughly where they are not made yet.
+    pub fn states(&self) -> usize {
+        self.dfa.put_off().map_or_else(|| self.dfa.len(), |string| string.len() + Dfa::any_text().len())
+    }
+
+    fn memory_bytes(&self) -> usize {
+        const A_STATE: usize = 256;
+        let dfa = match self.dfa.put_off() {
+            Some(_) => self.states() * A_STATE,
+            None => self.dfa.memory_bytes(),
+        };
+        self.source.len() + dfa
+    }
 }
 
 impl PartialEq for Automaton {
@@ -190,6 +228,8 @@ pub struct TagDispatch {
     pub repeats: bool,
     /// Strings that the free text must not hold.
     pub excludes: Vec<Box<str>>,
+    /// What follows: no tag and no excluded string may begin in the last free text and end within it.
+    pub before: Box<str>,
 }
 
 /// The same as [`TagDispatch`] on the level of tokens.

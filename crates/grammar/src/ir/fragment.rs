@@ -39,7 +39,7 @@ impl Fragment {
         for at in (0..used.len()).filter(|&at| used[at]) {
             let expr = builder.expr(ExprId(at as u32));
             if let Expr::Automaton(automaton) = expr {
-                states = states.max(automaton.dfa.len());
+                states = states.max(automaton.states());
             }
             copies[at] = copy_expr(&mut own, expr, &copies, &[]);
         }

@@ -11,10 +11,21 @@ pub struct RuleOptions {
     pub max_chars: Option<u32>,
     /// Record the spans that the rule matched under this name.
     pub capture: Option<String>,
+    /// So many bytes at the end of a span are not part of its capture.
+    pub hidden_bytes: u32,
+    /// Record those bytes under this name.
+    pub stop_capture: Option<String>,
     /// End at the first chance.
     pub lazy: bool,
     /// The sampling temperature that is advised inside the rule.
     pub temperature: Option<f32>,
+}
+
+impl RuleOptions {
+    /// Whether anything is recorded.
+    pub fn captures(&self) -> bool {
+        self.capture.is_some() || self.stop_capture.is_some()
+    }
 }
 
 /// A named expression.

@@ -17,7 +17,7 @@ use super::expr::{Expr, ExprId, TagDispatch, TokenSet, TokenTagDispatch};
 use super::grammar::{Grammar, RuleOptions};
 use super::members;
 use crate::frontends::ebnf::is_free_name;
-use crate::regular::CharSet;
+use crate::regular::{CharSet, TagText};
 
 /// Groups nest no deeper than this in the text of one rule.
 const DEEPEST: u32 = 200;
@@ -89,7 +89,7 @@ fn children(expr: &Expr) -> (&[ExprId], Binding) {
         Expr::And(items) | Expr::Seq(items) => (items, Binding::Sequence),
         Expr::Not(item) => (std::slice::from_ref(item), Binding::Quantified),
         Expr::Repeat { body, .. } => (std::slice::from_ref(body), Binding::Atom),
-        Expr::Members { parts, .. } => (parts, Binding::Atom),
+        Expr::Members { parts, .. } | Expr::Tagged { parts, .. } => (parts, Binding::Atom),
         Expr::JsonText(body) | Expr::AtMost { body, .. } => {
             (std::slice::from_ref(body), Binding::Alternatives)
         }
@@ -173,19 +173,40 @@ fn tokens(set: &TokenSet) -> String {
 }
 
 fn tag_dispatch(dispatch: &TagDispatch, names: &[String]) -> String {
-    let tags = dispatch.tags.iter().map(|(tag, rule)| format!("({}, {})", quoted(tag), names[rule.index()]));
-    let excludes = dispatch.excludes.iter().map(|text| quoted(text));
-    dispatch_call("TagDispatch", tags, dispatch.repeats, &joined(excludes))
+    let tags = dispatch.tags.iter().map(|(tag, rule)| (tag, &names[rule.index()]));
+    text_dispatch(tags, dispatch.repeats, &dispatch.excludes, &dispatch.before)
+}
+
+fn tagged(text: &TagText, parts: &[String], repeats: bool) -> String {
+    text_dispatch(text.tags().iter().zip(parts), repeats, text.excludes(), text.before())
+}
+
+fn text_dispatch<'t>(
+    tags: impl Iterator<Item = (&'t Box<str>, &'t String)>,
+    repeats: bool,
+    excludes: &[Box<str>],
+    before: &str,
+) -> String {
+    let tags = tags.map(|(tag, rule)| format!("({}, {rule})", quoted(tag)));
+    let excludes = joined(excludes.iter().map(|text| quoted(text)));
+    let before = if before.is_empty() { None } else { Some(format!("before={}", quoted(before))) };
+    dispatch_call("TagDispatch", tags, repeats, &excludes, before)
 }
 
 fn token_tag_dispatch(dispatch: &TokenTagDispatch, names: &[String]) -> String {
     let tags = dispatch.tags.iter().map(|(token, rule)| format!("({token}, {})", names[rule.index()]));
-    dispatch_call("TokenTagDispatch", tags, dispatch.repeats, &joined(&dispatch.excludes))
+    dispatch_call("TokenTagDispatch", tags, dispatch.repeats, &joined(&dispatch.excludes), None)
 }
 
-fn dispatch_call(name: &str, tags: impl Iterator<Item = String>, repeats: bool, excludes: &str) -> String {
+fn dispatch_call(
+    name: &str,
+    tags: impl Iterator<Item = String>,
+    repeats: bool,
+    excludes: &str,
+    before: Option<String>,
+) -> String {
     let options = [format!("loop_after_dispatch={repeats}"), format!("excludes=({excludes})")];
-    format!("{name}({})", joined(tags.chain(options)))
+    format!("{name}({})", joined(tags.chain(options).chain(before)))
 }
 
 /// A list; `parts` has the texts of its parts.
@@ -233,11 +254,15 @@ fn members(layout: &members::Layout, parts: &[String]) -> String {
 }
 
 fn options(options: &RuleOptions) -> String {
-    let RuleOptions { max_tokens, max_chars, capture, lazy, temperature } = options;
+    let RuleOptions { max_tokens, max_chars, capture, hidden_bytes, stop_capture, lazy, temperature } =
+        options;
+    let what = if stop_capture.is_some() { "stop" } else { "suffix" };
     let shown: Vec<String> = [
         max_tokens.map(|count| format!("max_tokens={count}")),
         max_chars.map(|count| format!("max_chars={count}")),
         capture.as_deref().map(|name| format!("capture={}", quoted(name))),
+        (*hidden_bytes > 0).then(|| format!("capture_hidden_{what}_bytes={hidden_bytes}")),
+        stop_capture.as_deref().map(|name| format!("stop_capture={}", quoted(name))),
         lazy.then(|| "lazy".to_owned()),
         temperature.map(|value| format!("temperature={value}")),
     ]
@@ -352,7 +377,11 @@ fn measure(grammar: &Grammar, uses: &[u32], shares: bool) -> (Vec<bool>, u64) {
             let grouped = matches!(expr, Expr::JsonText(_) | Expr::AtMost { .. })
                 || binding(grammar.expr(*child)) < place;
             let nested = heights[at] + u32::from(grouped);
-            let is_part = matches!(expr, Expr::Members { .. }) && !is_plain_part(grammar.expr(*child));
+            let is_part = match expr {
+                Expr::Members { .. } => !is_plain_part(grammar.expr(*child)),
+                Expr::Tagged { .. } => !matches!(grammar.expr(*child), Expr::Rule(_)),
+                _ => false,
+            };
             if nested > DEEPEST || is_part {
                 is_helper[at] = true;
             }
@@ -420,13 +449,17 @@ impl Grammar {
                     stack.push(Piece::Text(quantifier(*min, *max)));
                     stack.push(Piece::Expr(*body, Binding::Atom));
                 }
-                Expr::Members { layout: list, parts } => {
+                Expr::Members { parts, .. } | Expr::Tagged { parts, .. } => {
                     let name = |part: &ExprId| match &layout.helpers[part.index()] {
                         Some(name) => name.clone(),
                         None => leaf_text(self.expr(*part), &layout.rules),
                     };
                     let parts: Vec<String> = parts.iter().map(name).collect();
-                    out.write_str(&members(list, &parts))?;
+                    out.write_str(&match expr {
+                        Expr::Members { layout: list, .. } => members(list, &parts),
+                        Expr::Tagged { text, repeats, .. } => tagged(text, &parts, *repeats),
+                        _ => String::new(),
+                    })?;
                 }
                 Expr::JsonText(text) => {
                     out.write_str("JsonText(")?;

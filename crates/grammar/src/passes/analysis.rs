@@ -29,14 +29,14 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
 pub fn nullable(grammar: &Grammar, list: impl Fn(ExprId) -> bool) -> Result<Vec<bool>> {
     let leaf = |expr: &Expr| match expr {
         Expr::Empty | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => true,
-        Expr::Automaton(automaton) => automaton.dfa.is_accepting(crate::regular::Dfa::START),
+        Expr::Automaton(automaton) => automaton.is_nullable(),
         _ => false,
     };
     least_fixpoint(grammar, leaf, |id, _| Ok(list(id)))
 }
 
 /// The least set of expressions that holds the leaves for which `leaf` says so, sequences and conjunctions of
-/// members, alternatives with a member, repeats of members or of nothing, JSON texts and short texts of a member, rules whose body is
+/// members, alternatives with a member, repeats of members or of nothing, free text with tags, JSON texts and short texts of a member, rules whose body is
 /// a member, and the lists for which `list` says so, given the members so far.
 fn least_fixpoint(
     grammar: &Grammar,
@@ -57,7 +57,7 @@ fn least_fixpoint(
                 usize::MAX
             }
             Expr::Seq(items) | Expr::And(items) => items.len(),
-            Expr::Repeat { min: 0, .. } | Expr::Not(_) => 0,
+            Expr::Repeat { min: 0, .. } | Expr::Not(_) | Expr::Tagged { .. } => 0,
             Expr::Alt(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. } | Expr::Rule(_) => 1,
             other => usize::from(!leaf(other)),
         };

@@ -103,7 +103,7 @@ fn drop_too_long(grammar: Grammar, budget: &Budget) -> Result<(Grammar, bool)> {
 
 fn automaton(builder: &mut Builder, id: ExprId, dfa: Dfa) -> ExprId {
     let source = format!("automaton {}", id.index()).into();
-    builder.automaton(Automaton { source, dfa: Arc::new(dfa) })
+    builder.automaton(Automaton { source, dfa: Arc::new(dfa).into() })
 }
 
 /// What is known of the texts of expressions, by expression.
@@ -121,7 +121,7 @@ impl Texts {
         for (_, expr) in grammar.exprs() {
             let itself = match expr {
                 Expr::Bytes(bytes) => std::str::from_utf8(bytes).is_err(),
-                Expr::Rule(_) => true,
+                Expr::Rule(_) | Expr::Tagged { .. } => true,
                 _ => false,
             };
             let children = expr.children();

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::ir::members::Layout;
 use crate::ir::{Builder, Expr, ExprId, Grammar, Rule, TokenSet};
 use crate::limits::Budget;
-use crate::machine::{Counter, Edge, Label, List, ListId, MachineRuleId, MemberValue, Node, NodeId};
+use crate::machine::{Counter, Edge, Label, List, ListId, MachineRuleId, MemberValue, Node, NodeId, Tagged};
 use crate::members::Conditions;
 
 /// The machine while it is being made.
@@ -28,6 +28,7 @@ pub struct Draft {
     pub(super) accepts_empty: bool,
     pub(super) token_sets: Vec<TokenSet>,
     pub(super) lists: Vec<List>,
+    pub(super) tagged: Vec<Tagged>,
     pub(super) exprs: Vec<Expr>,
 }
 
@@ -83,6 +84,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
             accepts_empty,
             token_sets: Vec::new(),
             lists: Vec::new(),
+            tagged: Vec::new(),
             exprs: Vec::new(),
         },
         conditions,
@@ -90,6 +92,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
         values: FxHashMap::default(),
         copied: vec![None; grammar.exprs().len()],
         repeats: FxHashMap::default(),
+        tagged: FxHashMap::default(),
         token_sets: FxHashMap::default(),
         pending: Vec::new(),
         temperature: None,
@@ -144,6 +147,8 @@ pub(super) struct Work<'g> {
     copied: Vec<Option<ExprId>>,
     /// The rule made for the body of a counted repeat in a rule of some temperature, by its bits.
     repeats: FxHashMap<(ExprId, Option<u32>), MachineRuleId>,
+    /// The texts with tags that were made, in the same way.
+    tagged: FxHashMap<(ExprId, Option<u32>), u32>,
     /// The number of an expression's token set.
     token_sets: FxHashMap<ExprId, u32>,
     /// The expressions that are still to join two nodes.
@@ -227,6 +232,12 @@ impl Work<'_> {
                 Ok(())
             }
             Expr::Members { .. } => self.list(id, from, to),
+            Expr::Tagged { .. } => {
+                let text = self.tagged(id)?;
+                self.edge(from, Label::Tagged(text), to);
+                self.draft.jump(from, to);
+                Ok(())
+            }
             other => Err(Error::unsupported(format!("an expression survived its pass: {other:?}"))),
         }
     }
@@ -389,6 +400,36 @@ impl Work<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The number of a text with tags.
+    fn tagged(&mut self, id: ExprId) -> Result<u32> {
+        let key = (id, self.temperature.map(f32::to_bits));
+        if let Some(&known) = self.tagged.get(&key) {
+            return Ok(known);
+        }
+        let grammar = self.grammar;
+        let Expr::Tagged { text, parts, repeats } = grammar.expr(id) else {
+            return Err(Error::unsupported("a text with tags is none"));
+        };
+        let is_dead = |tag: usize| *grammar.expr(parts[tag]) == Expr::Never;
+        let text = Arc::new(text.without(is_dead, self.budget)?);
+        let mut rules = Vec::with_capacity(parts.len());
+        for (tag, &part) in parts.iter().enumerate() {
+            rules.push(if is_dead(tag) { None } else { Some(self.repeated_rule(part)?) });
+        }
+        let number = self.draft.tagged.len() as u32;
+        self.tagged.insert(key, number);
+        let again = if *repeats {
+            Some(self.declare(format!("again {}", id.index()), self.temperature)?)
+        } else {
+            None
+        };
+        if let Some(again) = again {
+            self.define(again, id);
+        }
+        self.draft.tagged.push(Tagged { text, rules: rules.into(), again });
+        Ok(number)
     }
 
     /// A rule whose body is `body`.

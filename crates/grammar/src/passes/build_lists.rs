@@ -148,7 +148,7 @@ impl Work<'_> {
             return Ok((self.copy(keys)?, goes_on));
         }
         let source = format!("keys {}", keys.index()).into();
-        Ok((self.terminals.automaton(Automaton { source, dfa }), goes_on))
+        Ok((self.terminals.automaton(Automaton { source, dfa: dfa.into() }), goes_on))
     }
 
     /// The terminal of a piece of a key.

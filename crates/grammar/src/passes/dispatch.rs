@@ -8,21 +8,18 @@
 //! string begins before the tag itself. Within it, others may stand: of `<a>` and `<a>b` both can be had, as in
 //! XGrammar. An excluded string within a tag makes that tag impossible.
 //!
-//! So each tag needs its own free text before it: that in which nothing begins that would end within the tag
-//! ([`FreeText`] calls such a text spoiled). In practice nearly all tags begin with a mark that no other string ends
-//! with, and share the plain one; the others are grouped by what spoils them, so thousands of tags cost a handful of
-//! automata, each linear in the tags' length.
+//! Which tag has been read is a property of all of the text before it. So text and tags stay together, as one automaton
+//! ([`TagText`]) whose states know it, with a part for what follows each tag ([`Expr::Tagged`]). As expressions, free text
+//! and then a tag, each tag would need free text of its own, and a thousand tags that overlap a thousand automata.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use crate::error::Result;
-use crate::ir::{
-    Automaton, Builder, Expr, ExprId, Grammar, RuleId, TagDispatch, TokenSet, TokenTagDispatch, copy_expr,
-};
+use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, TagDispatch, TokenSet, TokenTagDispatch, copy_expr};
 use crate::limits::Budget;
-use crate::regular::{FreeText, Overlaps, Spoiled};
+use crate::regular::TagText;
 
 /// `grammar` without [`Expr::TagDispatch`] and [`Expr::TokenTagDispatch`].
 pub fn lower(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
@@ -53,108 +50,19 @@ pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     builder.finish(rules[grammar.root().index()]).map(Some)
 }
 
-/// The tags that share the free text before them.
-#[derive(Default)]
-struct Group {
-    /// One of the tags, which stands for all in the text of the automaton; empty if nothing spoils.
-    before: String,
-    tags: Vec<ExprId>,
-}
-
+/// The text, with one part for each different tag: any of the rules that it is given with.
 fn text_dispatch(builder: &mut Builder, dispatch: &TagDispatch, budget: &Budget) -> Result<ExprId> {
-    text_dispatch_before(builder, dispatch, "", budget)
-}
-
-/// The same where `before` follows: nothing that begins in the last free text ends within it.
-pub(crate) fn text_dispatch_before(
-    builder: &mut Builder,
-    dispatch: &TagDispatch,
-    before: &str,
-    budget: &Budget,
-) -> Result<ExprId> {
-    let tags = dispatch.tags.iter().map(|(tag, _)| tag);
-    let strings: Vec<&str> = tags.chain(&dispatch.excludes).map(|text| &**text).collect();
-    let free = FreeText::new(&strings, budget)?;
-    let groups = group_tags(builder, dispatch, &free, budget)?;
-    let free_text = |builder: &mut Builder, spoiled: &Spoiled, before: &str| {
-        let dfa = Arc::new(free.dfa(spoiled, budget)?);
-        Ok(builder.automaton(Automaton { source: free.source(before).into(), dfa }))
-    };
-    let plain = free_text(builder, &Spoiled::default(), "")?;
-    let at_end = if before.is_empty() { Spoiled::default() } else { free.spoiled_by(before, budget)? };
-    let last = if at_end.is_empty() { plain } else { free_text(builder, &at_end, before)? };
-    let mut units = Vec::with_capacity(groups.len());
-    for (spoiled, group) in groups {
-        let text = if group.before.is_empty() { plain } else { free_text(builder, &spoiled, &group.before)? };
-        let tags = builder.alt(group.tags);
-        units.push((text, tags));
-    }
-    Ok(join(builder, plain, last, &units, dispatch.repeats))
-}
-
-/// The tags with the calls of their rules, by the free text that they need before them, in order of appearance.
-fn group_tags(
-    builder: &mut Builder,
-    dispatch: &TagDispatch,
-    free: &FreeText,
-    budget: &Budget,
-) -> Result<Vec<(Spoiled, Group)>> {
-    let excluded = FreeText::new(&dispatch.excludes, budget)?;
-    let mut by_overlaps: HashMap<Overlaps, usize> = HashMap::new();
-    let mut by_spoiled: HashMap<Spoiled, usize> = HashMap::new();
-    let mut groups: Vec<(Spoiled, Group)> = Vec::new();
+    let tags: Vec<&str> = dispatch.tags.iter().map(|(tag, _)| &**tag).collect();
+    let excludes: Vec<&str> = dispatch.excludes.iter().map(|text| &**text).collect();
+    let text = Arc::new(TagText::new(&tags, &excludes, &dispatch.before, budget)?);
+    let numbers: HashMap<&str, usize> = text.tags().iter().map(|tag| &**tag).zip(0..).collect();
+    let mut rules: Vec<Vec<ExprId>> = vec![Vec::new(); numbers.len()];
     for (tag, rule) in &dispatch.tags {
         budget.tick()?;
-        if excluded.is_in(tag) {
-            continue;
-        }
-        let overlaps = free.overlaps(tag);
-        let at = if let Some(&known) = by_overlaps.get(&overlaps) {
-            known
-        } else {
-            let spoiled =
-                if overlaps.is_empty() { Spoiled::default() } else { free.spoiled_by(tag, budget)? };
-            let at = *by_spoiled.entry(spoiled).or_insert_with_key(|spoiled| {
-                let before = if spoiled.is_empty() { String::new() } else { tag.to_string() };
-                groups.push((spoiled.clone(), Group { before, tags: Vec::new() }));
-                groups.len() - 1
-            });
-            by_overlaps.insert(overlaps, at);
-            at
-        };
-        let literal = builder.bytes(tag.as_bytes());
-        let call = builder.rule(*rule);
-        let tagged = builder.seq([literal, call]);
-        groups[at].1.tags.push(tagged);
+        rules[numbers[&**tag]].push(builder.rule(*rule));
     }
-    Ok(groups)
-}
-
-/// Puts free text around `units` of a text and what may follow it; `last` is the text at the end.
-fn join(
-    builder: &mut Builder,
-    plain: ExprId,
-    last: ExprId,
-    units: &[(ExprId, ExprId)],
-    repeats: bool,
-) -> ExprId {
-    // The common case needs the free text but once, as a loop with the tags: `plain (tags plain)*`.
-    if let [(text, tags)] = *units
-        && text == plain
-        && last == plain
-    {
-        let after = if repeats { builder.seq([tags, plain]) } else { tags };
-        let after = builder.repeat(after, 0, if repeats { None } else { Some(1) });
-        return builder.seq([plain, after]);
-    }
-    let units: Vec<ExprId> = units.iter().map(|&(text, tags)| builder.seq([text, tags])).collect();
-    if repeats {
-        let unit = builder.alt(units);
-        let many = builder.repeat(unit, 0, None);
-        builder.seq([many, last])
-    } else {
-        builder.alt(std::iter::once(last).chain(units))
-    }
+    let parts = rules.into_iter().map(|rules| builder.alt(rules)).collect();
+    Ok(builder.tagged(&text, parts, dispatch.repeats))
 }
 
 /// The same for tokens, where nothing can overlap.
@@ -170,7 +78,9 @@ fn token_dispatch(builder: &mut Builder, dispatch: &TokenTagDispatch) -> ExprId 
         units.push(builder.seq([token, call]));
     }
     let tags = builder.alt(units);
-    join(builder, plain, plain, &[(plain, tags)], dispatch.repeats)
+    let after = if dispatch.repeats { builder.seq([tags, plain]) } else { tags };
+    let after = builder.repeat(after, 0, if dispatch.repeats { None } else { Some(1) });
+    builder.seq([plain, after])
 }
 
 #[cfg(test)]

@@ -125,6 +125,7 @@ fn the_lowered_grammar_prints_and_parses() {
         let budget = Budget::default();
         let again = ebnf::parse(&printed, "root", budget.limits(), &budget).unwrap();
         assert_eq!(again.to_string(), printed);
+        let again = lower(again, &budget).unwrap();
         let body =
             |grammar: &Grammar| determinize(grammar, grammar.rule(grammar.root()).body, &budget).unwrap();
         assert_eq!(body(&again), body(&grammar), "{printed}");
@@ -143,23 +144,52 @@ fn tokens_dispatch() {
     assert_eq!(grammar.to_string(), "root ::= AnyToken()*\n");
 }
 
+/// Words of eight letters, the same ones each time. Their ends are others' beginnings.
+fn words(count: u64) -> Vec<String> {
+    let word = |at: u64| {
+        let bits = (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (0..8).map(|place| char::from(b'a' + (bits >> (8 * place) & 0xFF) as u8 % 26)).collect()
+    };
+    (0..count).map(word).collect()
+}
+
 #[test]
-fn thousands_of_tags_are_one_automaton() {
-    for shape in ["<function=tool_NUMBER>", "|NUMBER|"] {
-        let tags: Vec<String> = (0..4_000).map(|at| shape.replace("NUMBER", &at.to_string())).collect();
+fn work_is_linear_in_the_length_of_the_tags() {
+    let numbered =
+        |shape: &str| (0..4_000).map(|at| shape.replace("NUMBER", &at.to_string())).collect::<Vec<_>>();
+    for tags in [numbered("<function=tool_NUMBER>"), numbered("|NUMBER|"), words(4_000)] {
         let pairs: Vec<String> = tags.iter().map(|tag| format!("({tag:?}, r)")).collect();
         let source = format!("r ::= \"x\"\nroot ::= TagDispatch({})", pairs.join(", "));
         let budget = Budget::default();
         let grammar = ebnf::parse(&source, "root", budget.limits(), &budget).unwrap();
-        let lowered = lower(grammar, &budget).unwrap();
-        let automata = lowered.exprs().filter(|(_, expr)| matches!(expr, Expr::Automaton(_))).count();
-        assert!(automata <= 2, "{automata}");
-        assert!(
-            lowered.exprs().count() <= 4 * tags.len(),
-            "{shape}: {} expressions",
-            lowered.exprs().count()
-        );
+        let before = budget.ticks();
+        let machine = crate::passes::compile(&grammar, &budget).unwrap();
+        let bytes: usize = tags.iter().map(String::len).sum();
+        let ticks = budget.ticks() - before;
+        assert!(ticks as usize <= 20 * bytes, "{ticks} steps for {bytes} bytes of {:?}", tags[0]);
+        let [tagged] = &machine.tagged[..] else { panic!("one text with tags") };
+        assert!(tagged.text.len() <= bytes + Dfa::any_text().len());
+        assert!(machine.nodes.len() < 16, "{} nodes", machine.nodes.len());
     }
+}
+
+#[test]
+fn a_conjunction_with_overlapping_tags_is_refused_by_a_limit() {
+    let pairs: Vec<String> = words(2_000).iter().map(|tag| format!("({tag:?}, r)")).collect();
+    let recursive = "r ::= \"(\" r \")\" | \"x\"";
+    let source = format!("{recursive}\nall ::= TagDispatch({})\nroot ::= all & ~\"no\"", pairs.join(", "));
+    let budget = Budget::default();
+    let grammar = ebnf::parse(&source, "root", budget.limits(), &budget).unwrap();
+    let error = crate::passes::compile(&grammar, &budget).unwrap_err();
+    assert!(error.message().contains("free text with so many tags"), "{error}");
+}
+
+#[test]
+fn a_conjunction_with_a_few_tags_is_exact() {
+    let source = "r ::= \"(\" r \")\" | \"x\"\nall ::= TagDispatch((\"ab\", r), (\"bc\", r))\nroot ::= all & ~(\"ab((\" .*)";
+    let budget = Budget::default();
+    let grammar = ebnf::parse(source, "root", budget.limits(), &budget).unwrap();
+    assert!(crate::passes::compile(&grammar, &budget).is_ok());
 }
 
 proptest! {

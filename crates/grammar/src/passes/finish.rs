@@ -10,7 +10,7 @@ use super::left_recursion::left_calls;
 use super::stars;
 use crate::error::Result;
 use crate::limits::Budget;
-use crate::machine::{Label, List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId};
+use crate::machine::{Label, List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId, Tagged};
 
 /// So many jumps or edges of a node are compared with each other rather than hashed.
 const FEW: usize = 16;
@@ -45,6 +45,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         rules.push(MachineRule { name, start: kept.node_id(rule.start), rank: 0 });
     }
     let lists = kept.lists(draft.lists);
+    let tagged = draft.tagged.into_iter().map(|tagged| kept.tagged(tagged)).collect();
     rank(&nodes, &lists, &mut rules, budget)?;
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
@@ -53,6 +54,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         exprs: draft.exprs,
         token_sets: draft.token_sets,
         lists,
+        tagged,
         nodes,
         rules,
         root: kept.rule_id(draft.root),
@@ -217,7 +219,7 @@ impl Kept {
                 self.list_ids[list.0 as usize] = self.lists.len() as u32;
                 self.lists.push(list);
             }
-            for rule in node.calls(&draft.lists) {
+            for rule in node.calls(&draft.lists, &draft.tagged) {
                 self.rule(rule, draft, &mut stack);
             }
         }
@@ -234,6 +236,16 @@ impl Kept {
             list
         };
         lists.into_iter().map(retarget).collect()
+    }
+
+    /// A text with tags, with the new numbers of the rules that it calls; without them if nobody reads it.
+    fn tagged(&self, mut tagged: Tagged) -> Tagged {
+        if tagged.calls().any(|rule| self.rule_ids[rule.0 as usize] == NONE) {
+            tagged.rules.fill(None);
+            tagged.again = None;
+        }
+        tagged.retarget(|rule| self.rule_id(rule));
+        tagged
     }
 
     fn rule(&mut self, rule: MachineRuleId, draft: &Draft, stack: &mut Vec<NodeId>) {

@@ -163,7 +163,7 @@ impl Facts {
             }
             Expr::Bytes(bytes) => Fact { regular: true, size: 1 + bytes.len() as u64 / 8, depth: 1 },
             _ => {
-                let regular = !matches!(expr, Expr::Members { .. });
+                let regular = !matches!(expr, Expr::Members { .. } | Expr::Tagged { .. });
                 let mut all = Fact { regular, size: 1, depth: 1 };
                 for &child in expr.children() {
                     let child = self.of(child);

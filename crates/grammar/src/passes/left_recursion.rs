@@ -80,7 +80,7 @@ fn calls(draft: &Draft, start: NodeId, budget: &Budget) -> Result<Vec<MachineRul
     while let Some(id) = stack.pop() {
         budget.tick()?;
         let node = &draft.nodes[id.0 as usize];
-        calls.extend(node.calls(&draft.lists));
+        calls.extend(node.calls(&draft.lists, &draft.tagged));
         stack.extend(node.successors().filter(|&next| seen.insert(next)));
     }
     Ok(calls)

@@ -94,7 +94,7 @@ pub(super) fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
 /// The texts of a regular expression.
 pub fn language(grammar: &Grammar, expr: ExprId, budget: &Budget) -> Result<Arc<Dfa>> {
     let dfa = match grammar.expr(expr) {
-        Expr::Automaton(automaton) => Arc::clone(&automaton.dfa),
+        Expr::Automaton(automaton) => Arc::clone(automaton.dfa.get()),
         _ => Arc::new(determinize(grammar, expr, budget)?),
     };
     if dfa.is_text(budget)? { Ok(dfa) } else { Ok(Arc::new(dfa.intersection(Dfa::any_text(), budget)?)) }

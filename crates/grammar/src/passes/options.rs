@@ -108,7 +108,7 @@ fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<Strin
 fn obstacle_below(grammar: &Grammar, obstacles: &[Option<String>], callee: u32) -> Option<String> {
     let options = &grammar.rule(RuleId(callee)).options;
     let name = || rule_name(grammar, callee);
-    if options.capture.is_some() || options.temperature.is_some() {
+    if options.captures() || options.temperature.is_some() {
         return Some(format!("rule `{}`, which it uses, has a capture or a temperature of its own", name()));
     }
     if options.max_tokens.is_some() {

@@ -50,7 +50,7 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
             Expr::Class(set) => shape.wide = first_bytes(set) > WIDE,
             Expr::Repeat { max, .. } if max.is_none_or(|max| max > SHORT) => shape.wide_loop |= shape.wide,
             Expr::Automaton(automaton) => {
-                let is_wide = !is_narrow(&automaton.dfa);
+                let is_wide = automaton.dfa.put_off().is_some() || !is_narrow(&automaton.dfa);
                 (shape.wide, shape.wide_loop) = (is_wide, is_wide);
             }
             // The spellings of a text have escapes.
@@ -61,6 +61,7 @@ pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
             | Expr::Rule(_)
             | Expr::Token(_)
             | Expr::TagDispatch(_)
+            | Expr::Tagged { .. }
             | Expr::TokenTagDispatch(_) => shape.regular = false,
             _ => {}
         }

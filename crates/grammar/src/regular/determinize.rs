@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::dfa::Dfa;
 use super::nfa::{Nfa, NfaStateId};
+use super::tag_text::TagText;
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, RuleOptions};
 use crate::limits::Budget;
@@ -135,7 +136,7 @@ impl<'s, S: ExprSource> Survey<'s, S> {
             Expr::Rule(rule) => {
                 let options = self.source.rule_options(*rule);
                 let limited = options.max_tokens.is_some() || options.max_chars.is_some() || options.lazy;
-                if limited || options.capture.is_some() {
+                if limited || options.captures() {
                     return Err(misplaced("a rule with a limit, `lazy` or a capture"));
                 }
                 let body = self.source.rule_body(*rule);
@@ -175,7 +176,7 @@ fn automaton_of(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Bu
         return Ok(dfa.clone());
     }
     if let Expr::Automaton(automaton) = source.expr(id) {
-        return Ok((*automaton.dfa).clone());
+        return Ok(Dfa::clone(&automaton.dfa));
     }
     let mut nfa = Nfa::new(budget);
     let (start, end) = (nfa.add_state()?, nfa.add_state()?);
@@ -226,6 +227,7 @@ impl<S: ExprSource> Layout<'_, '_, S> {
                     self.place(body, from, to);
                 }
             }
+            Expr::Tagged { text, parts, repeats } => self.lay_tagged(text, parts, *repeats, from, to)?,
             Expr::JsonText(_)
             | Expr::Members { .. }
             | Expr::Token(_)
@@ -249,6 +251,33 @@ impl<S: ExprSource> Layout<'_, '_, S> {
             at = next;
         }
         self.place(last, at, to);
+        Ok(())
+    }
+
+    /// A state for each of those of the text, and from those in which a tag was read what follows it.
+    fn lay_tagged(
+        &mut self,
+        text: &TagText,
+        parts: &[ExprId],
+        repeats: bool,
+        from: NfaStateId,
+        to: NfaStateId,
+    ) -> Result<()> {
+        let states = (0..text.len()).map(|_| self.nfa.add_state()).collect::<Result<Vec<_>>>()?;
+        self.nfa.add_empty(from, states[Dfa::START as usize]);
+        let back = if repeats { states[Dfa::START as usize] } else { to };
+        for (state, &at) in (0..).zip(&states) {
+            self.budget.tick()?;
+            for (low, high, target) in text.edges(state) {
+                self.nfa.add_range(at, low, high, states[target as usize]);
+            }
+            if text.is_end(state) {
+                self.nfa.add_empty(at, to);
+            }
+            if let Some(tag) = text.tag(state) {
+                self.place(parts[tag as usize], at, back);
+            }
+        }
         Ok(())
     }
 

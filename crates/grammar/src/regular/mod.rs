@@ -5,8 +5,8 @@
 //!
 //! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one and minimises it
 //! (`partition` is the algorithm); `utf8` and `algebra`, operations that walk states; [`Nfa`], for constructions with
-//! choice; [`determinize`], which turns an expression of the intermediate form into an automaton; `free_text` and [`substring`], two languages by
-//! name; `lengths`, what can be said about the lengths of texts; `spelling`, texts as JSON writes them.
+//! choice; [`determinize`], which turns an expression of the intermediate form into an automaton; `string_trie`, with `free_text` and [`TagText`] on it, text without
+//! strings and text between tags; [`LazyDfa`]; [`substring`]; `lengths`, what can be said about the lengths of texts; `spelling`, texts as JSON writes them.
 
 mod algebra;
 mod builder;
@@ -14,11 +14,14 @@ mod charset;
 mod determinize;
 mod dfa;
 mod free_text;
+mod lazy_dfa;
 mod lengths;
 mod nfa;
 mod partition;
 mod spelling;
+mod string_trie;
 mod substring;
+mod tag_text;
 mod utf8;
 
 #[cfg(test)]
@@ -30,8 +33,10 @@ pub use charset::CharSet;
 pub(crate) use determinize::Survey;
 pub use determinize::{ExprSource, determinize};
 pub use dfa::{Dfa, StateId};
-pub use free_text::{FreeText, Overlaps, Spoiled};
+pub use free_text::{FreeText, Spoiled};
+pub use lazy_dfa::LazyDfa;
 pub use lengths::lengths;
 pub use nfa::{Nfa, NfaStateId};
 pub(crate) use partition::{Transition, equivalence_classes};
 pub use substring::substring;
+pub use tag_text::TagText;

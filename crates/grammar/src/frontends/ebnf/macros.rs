@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `Regex("p", json_string=false, flags="ismxuv")` | the whole of the pattern |
 //! | `Substring("a", "b", ...)` | any run of neighbouring chunks, the empty one too |
-//! | `TagDispatch(("tag", rule), ..., loop_after_dispatch=true, excludes=("s",))` | free text with tags |
+//! | `TagDispatch(("tag", rule), ..., loop_after_dispatch=true, excludes=("s",), before="t")` | free text with tags, in which nothing begins that would end in `t` |
 //! | `Token(id, "text", ...)`, `ExcludeToken(id, "text", ...)` | one token of these, or of the others |
 //! | `TokenTagDispatch((id, rule), ..., loop_after_dispatch=true, excludes=(id,))` | free tokens with tags |
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
@@ -94,7 +94,8 @@ impl Macro {
     fn named_arguments(self) -> &'static [&'static str] {
         match self {
             Macro::Regex => &["json_string", "flags"],
-            Macro::TagDispatch | Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
+            Macro::TagDispatch => &["loop_after_dispatch", "excludes", "before"],
+            Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
             Macro::FreeText => &["before"],
             Macro::Decimals => &["points"],
             Macro::Members => &["order", "separator", "counters", "implies", "others", "unique"],
@@ -344,7 +345,7 @@ impl<'s> Call<'_, 's> {
     }
 
     fn automaton(&mut self, source: String, dfa: regular::Dfa) -> ExprId {
-        self.parser.builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa) })
+        self.parser.builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa).into() })
     }
 
     fn substring(&mut self) -> Result<ExprId> {
@@ -360,10 +361,7 @@ impl<'s> Call<'_, 's> {
     }
 
     fn free_text(&mut self) -> Result<ExprId> {
-        let before = match self.take_named("before") {
-            None => Cow::Borrowed(""),
-            Some(argument) => self.text(argument, "`before`")?,
-        };
+        let before = self.before()?;
         let strings = self.texts("a string that the text may not hold")?;
         if strings.iter().any(|string| string.is_empty()) {
             return self.refuse(self.at, "every text holds the empty string");
@@ -377,7 +375,16 @@ impl<'s> Call<'_, 's> {
         Ok(self.automaton(source, dfa))
     }
 
+    /// What follows the text.
+    fn before(&mut self) -> Result<Cow<'s, str>> {
+        match self.take_named("before") {
+            None => Ok(Cow::Borrowed("")),
+            Some(argument) => self.text(argument, "`before`"),
+        }
+    }
+
     fn tag_dispatch(&mut self) -> Result<ExprId> {
+        let before = self.before()?.into();
         let repeats = self.flag("loop_after_dispatch", true)?;
         let mut excludes: Vec<Box<str>> = Vec::new();
         for argument in self.excludes()? {
@@ -401,7 +408,7 @@ impl<'s> Call<'_, 's> {
             return self
                 .refuse(self.at, format!("the excluded string {exclude:?} is a prefix of the tag {tag:?}"));
         }
-        Ok(self.parser.builder.tag_dispatch(TagDispatch { tags, repeats, excludes }))
+        Ok(self.parser.builder.tag_dispatch(TagDispatch { tags, repeats, excludes, before }))
     }
 
     fn tokens(&mut self, negated: bool) -> Result<ExprId> {

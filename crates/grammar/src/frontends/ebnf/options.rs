@@ -6,16 +6,20 @@ use super::suggest;
 use crate::error::{Error, Result};
 use crate::ir::RuleOptions;
 
-const NAMES: [&str; 5] = ["max_tokens", "max_chars", "capture", "lazy", "temperature"];
-
-/// What XGrammar's printer writes for its own Lark front end; we have no use for it and do not pretend to.
-const PRIVATE_NAMES: [&str; 5] = [
-    "stop_capture",
+const NAMES: [&str; 8] = [
+    "max_tokens",
+    "max_chars",
+    "capture",
     "capture_hidden_suffix_bytes",
     "capture_hidden_stop_bytes",
-    "capture_hidden_body_rule_id",
-    "capture_hidden_marker_rule_id",
+    "stop_capture",
+    "lazy",
+    "temperature",
 ];
+
+/// What XGrammar's printer writes for markers of more than one length. The numbers are those of rules inside of XGrammar,
+/// which a text does not have.
+const PRIVATE_NAMES: [&str; 2] = ["capture_hidden_body_rule_id", "capture_hidden_marker_rule_id"];
 
 /// Whether the `[` at `open` begins rule options, that is whether its `]` is followed by `::=`.
 ///
@@ -54,7 +58,13 @@ pub(super) fn parse(source: &str, open: usize, rule: &str) -> Result<(RuleOption
         reader.skip_spaces();
         match reader.bump() {
             Some(b',') => {}
-            Some(b']') => return Ok((options, reader.at)),
+            Some(b']') => {
+                if options.stop_capture.is_some() && !seen.contains(&"capture_hidden_stop_bytes") {
+                    let message = "`stop_capture` needs `capture_hidden_stop_bytes=N`";
+                    return Err(Error::syntax(source, open, message));
+                }
+                return Ok((options, reader.at));
+            }
             _ => return Err(Error::syntax(source, reader.at.saturating_sub(1), "expected `,` or `]`")),
         }
     }
@@ -134,6 +144,17 @@ impl<'s> Reader<'s> {
             }
             "capture" if has_value => options.capture = Some(self.capture_name()?),
             "capture" => options.capture = Some(rule.to_owned()),
+            "capture_hidden_suffix_bytes" | "capture_hidden_stop_bytes" if options.hidden_bytes > 0 => {
+                return Err(Error::syntax(source, at, "a capture has one hidden end"));
+            }
+            "capture_hidden_suffix_bytes" | "capture_hidden_stop_bytes" => {
+                needs(true, "a number of bytes")?;
+                options.hidden_bytes = self.integer(u32::MAX)?;
+            }
+            "stop_capture" => {
+                needs(true, "a name: `stop_capture=\"name\"`")?;
+                options.stop_capture = Some(self.capture_name()?);
+            }
             _ if PRIVATE_NAMES.contains(&name) => {
                 return Err(Error::unsupported(format!("the rule option `{name}` is not supported"))
                     .at(crate::error::Place::in_text(source, at)));

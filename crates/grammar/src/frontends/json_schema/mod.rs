@@ -73,6 +73,8 @@ pub struct Options {
     pub formats: Formats,
     /// What happens to what cannot be exact.
     pub on_unsupported: OnUnsupported,
+    /// Whether `oneOf` is read as `anyOf`, because somebody says that its branches have nothing in common.
+    pub coerce_one_of: bool,
     /// Documents that references may name: address and JSON text.
     pub registry: Vec<(String, String)>,
     /// How values are written.
@@ -92,6 +94,7 @@ impl Default for Options {
             any_order: false,
             formats: Formats::Assert,
             on_unsupported: OnUnsupported::Refuse,
+            coerce_one_of: false,
             registry: Vec::new(),
             style: Style::Json,
             excludes: Vec::new(),

@@ -62,7 +62,8 @@ impl<'s> Lowerer<'s> {
         let texts = self.join_equal(texts);
         let tokens = self.join_equal(tokens);
         Ok(Some(if are_texts {
-            self.builder.tag_dispatch(TagDispatch { tags: texts, repeats: true, excludes: Vec::new() })
+            let (excludes, before) = (Vec::new(), Box::default());
+            self.builder.tag_dispatch(TagDispatch { tags: texts, repeats: true, excludes, before })
         } else {
             let dispatch = TokenTagDispatch { tags: tokens, repeats: true, excludes: Vec::new() };
             self.builder.token_tag_dispatch(dispatch)

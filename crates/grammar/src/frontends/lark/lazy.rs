@@ -11,13 +11,14 @@
 //!
 //! Here each `p` is a beginning of `s` after which `s` overlaps itself (`a` in `aa`): with `body p s`, an `s` would have
 //! been there before the last one, and not wholly before it. With a marker of several strings the two parts depend on
-//! each other, and a capture is refused.
+//! each other. If all of them have as many bytes, the rule stays one and its capture leaves these out at the end; else a
+//! capture is refused.
 
 use super::ast::{Marker, Node};
 use super::lower::{Lowerer, Mode, Scope};
 use crate::error::{ErrorKind, Result};
 use crate::ir::{ExprId, RuleId, RuleOptions};
-use crate::regular::CharSet;
+use crate::regular::{CharSet, Dfa, determinize};
 
 /// A rule that ends with a marker, and what was read of it.
 pub(super) struct Ending<'s> {
@@ -43,9 +44,18 @@ impl<'s> Lowerer<'s> {
             return Ok(());
         }
         let Node::Text { text, ignore_case: false } = self.texts.node(root).clone() else {
-            let message =
-                format!("the rule `{name}` can have a capture only if its `suffix` or `stop` is one string");
-            return Err(self.error(ErrorKind::Unsupported, scope.document, at, message));
+            let dfa = determinize(&self.builder, lowered, self.budget)?;
+            let Some(hidden_bytes) = one_length(&dfa) else {
+                let message = format!(
+                    "the rule `{name}` can have a capture only if all texts of its `suffix` or `stop` have as many bytes"
+                );
+                return Err(self.error(ErrorKind::Unsupported, scope.document, at, message));
+            };
+            let whole = self.builder.seq([body, lowered]);
+            let stop_capture = marker.capture;
+            let options = RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, ..options };
+            self.builder.define(rule, whole, options);
+            return Ok(());
         };
         let before = self.before(body, &text);
         let before = self.captured(name, before, capture);
@@ -80,4 +90,24 @@ impl<'s> Lowerer<'s> {
         self.builder.define(rule, body, RuleOptions { capture, ..RuleOptions::default() });
         self.builder.rule(rule)
     }
+}
+
+/// How many bytes each word of a language has, if it is the same number for all.
+fn one_length(dfa: &Dfa) -> Option<u32> {
+    let mut depths: Vec<Option<u32>> = vec![None; dfa.len()];
+    let mut open = vec![(Dfa::START, 0_u32)];
+    let mut length = None;
+    while let Some((state, depth)) = open.pop() {
+        match depths.get_mut(state as usize)? {
+            Some(known) if *known == depth => continue,
+            // A state that is reached in two ways has words of two lengths behind it, since all states reach an end.
+            Some(_) => return None,
+            fresh => *fresh = Some(depth),
+        }
+        if dfa.is_accepting(state) && *length.get_or_insert(depth) != depth {
+            return None;
+        }
+        open.extend(dfa.edges(state).iter().map(|edge| (edge.2, depth + 1)));
+    }
+    length
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::ast::{DocumentId, Node};
 use super::lower::{Lowerer, Mode, Scope};
-use super::{Named, parser};
+use super::{Named, guidance, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::{json_schema, regex};
 use crate::ir::{Automaton, ExprId, TokenSet, copy_into, quoted};
@@ -123,7 +123,7 @@ impl<'s> Lowerer<'s> {
         let dfa = substring(&chunks, self.budget).map_err(|error| error.at(Place::in_text(source, place)))?;
         let listed: Vec<String> = chunks.iter().map(|chunk| quoted(chunk)).collect();
         let source = format!("Substring({})", listed.join(", "));
-        Ok(self.builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa) }))
+        Ok(self.builder.automaton(Automaton { source: source.into(), dfa: Arc::new(dfa).into() }))
     }
 
     /// The tokens of a text, at least one.
@@ -144,16 +144,23 @@ impl<'s> Lowerer<'s> {
 
     /// The values of a schema as it stands, in any order of their keys.
     fn schema(&mut self, schema: &str, place: usize, document: DocumentId) -> Result<ExprId> {
-        let options =
-            json_schema::Options { strict_mode: false, any_order: true, ..json_schema::Options::default() };
-        let converted = json_schema::parse(schema, &options, self.budget).map_err(|error| {
+        let convert = || {
+            self.budget.check_source(schema)?;
+            let read = json_schema::documents::Document::parse(schema, self.budget)?;
+            json_schema::convert(&read, &guidance::options(read.root())?, self.budget)
+        };
+        let converted = convert().map_err(|error| {
             let message = match error.place() {
                 Place::Pointer(pointer) if !pointer.is_empty() => {
                     format!("in this schema, at {pointer:?}: {}", error.message())
                 }
                 _ => format!("in this schema: {}", error.message()),
             };
-            self.error(error.kind(), document, place, message)
+            let told = self.error(error.kind(), document, place, message);
+            match error.help() {
+                Some(help) => told.with_help(help),
+                None => told,
+            }
         })?;
         let root = copy_into(&mut self.builder, &converted.grammar, &mut self.names)?;
         Ok(self.builder.rule(root))

@@ -48,7 +48,6 @@ impl Parser<'_> {
                 {
                     return Err(self.unsupported(here, "half word boundaries are not supported"));
                 }
-                self.check_assertion(here, "a word boundary")?;
                 let word = self.perl_class('w');
                 self.push_word_boundary(negated, word);
             }

@@ -41,7 +41,6 @@ impl Parser<'_> {
         }
         for &(opening, (behind, negated)) in LOOKS {
             if self.eat(opening) {
-                self.check_assertion(here, "lookaround")?;
                 return self.enter(GroupKind::Look { behind, negated }, here, self.flags);
             }
         }
@@ -124,7 +123,7 @@ impl Parser<'_> {
                 Some('a') if value => flags.unicode_classes = false,
                 // Rust's flag that swaps greedy and lazy, which match the same strings.
                 Some('U') => {}
-                Some(letter) => match flags.by_letter(letter) {
+                Some(letter) => match flags.by_letter(letter).filter(|_| letter != 'n') {
                     Some(flag) => *flag = value,
                     None => {
                         return Err(

@@ -22,7 +22,7 @@
 //! automaton (`lookaround`), which prints as the macro that it came from.
 //!
 //! Reading order: `syntax`, `ast`, `parser` with `groups`, `escapes`, `classes` and `properties`, then
-//! `anchors`, `lower`, `lookaround`.
+//! `reach`, `anchors`, `lower`, `lookaround`.
 
 mod anchors;
 mod ast;
@@ -33,6 +33,7 @@ mod lookaround;
 mod lower;
 mod parser;
 mod properties;
+mod reach;
 mod source;
 mod syntax;
 
@@ -62,13 +63,16 @@ pub fn parse_named(
     budget.check_source(pattern)?;
     let parsed = parser::Parser::new(pattern, *syntax, budget).parse()?;
     let mut ast = parsed.ast;
+    if syntax.anchoring == Anchoring::Part {
+        reach::check(&ast, parsed.root, pattern, budget)?;
+    }
     let root = anchors::settle(&mut ast, parsed.root, syntax.anchoring);
     let source = source::macro_text(pattern, *syntax, parsed.ends_extended);
     if !ast.asserts(root) {
         return Ok((lower::lower(&ast, root, builder, budget)?, source));
     }
     let dfa = lookaround::automaton(&ast, root, pattern, budget)?;
-    let automaton = Automaton { source: source.as_str().into(), dfa: Arc::new(dfa) };
+    let automaton = Automaton { source: source.as_str().into(), dfa: Arc::new(dfa).into() };
     Ok((builder.automaton(automaton), source))
 }
 

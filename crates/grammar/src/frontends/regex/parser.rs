@@ -73,7 +73,7 @@ impl<'p> Parser<'p> {
         let mut ast = Ast::default();
         let Syntax { flags, anchoring } = syntax;
         let is_part = anchoring == Anchoring::Part;
-        let line_ends = if is_part { &LINE_ENDS[..1] } else { &LINE_ENDS[..] };
+        let line_ends = if flags.newline_only { &LINE_ENDS[..1] } else { &LINE_ENDS[..] };
         let inside_line = ast.class(CharSet::new(line_ends.iter().copied()).complement());
         Parser {
             pattern,

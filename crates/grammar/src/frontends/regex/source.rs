@@ -54,7 +54,7 @@ mod tests {
             };
             let (before, after) = (automaton(&grammar), automaton(&again));
             assert_eq!(before.source, after.source, "{text}");
-            assert_eq!(before.dfa, after.dfa, "{text}");
+            assert_eq!(*before.dfa, *after.dfa, "{text}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// What the letters `i`, `s`, `m`, `x`, `u` and `v` switch on.
+/// What the letters `i`, `s`, `m`, `x`, `u`, `v` and `n` switch on.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag that patterns switch on and off by its letter"
@@ -23,6 +23,8 @@ pub struct Flags {
     /// `v`: classes nest and have the operators `&&`, `--` and `~~`. Without it those are plain characters, as in
     /// Python and in ECMA-262 without its flag of this name.
     pub class_sets: bool,
+    /// `n`: only `\n` ends a line, as in Python and Rust. Patterns cannot switch it themselves.
+    pub newline_only: bool,
 }
 
 impl Flags {
@@ -34,7 +36,7 @@ impl Flags {
                 Some(flag) => *flag = true,
                 None => {
                     return Err(Error::new(ErrorKind::Syntax, format!("unknown regex flag {letter:?}"))
-                        .with_help("the flags are i, s, m, x, u and v"));
+                        .with_help("the flags are i, s, m, x, u, v and n"));
                 }
             }
         }
@@ -44,7 +46,7 @@ impl Flags {
     /// The letters of the flags that are on.
     pub fn letters(self) -> String {
         let mut copy = self;
-        "ismxuv".chars().filter(|&letter| copy.by_letter(letter).is_some_and(|flag| *flag)).collect()
+        "ismxuvn".chars().filter(|&letter| copy.by_letter(letter).is_some_and(|flag| *flag)).collect()
     }
 
     pub(super) fn by_letter(&mut self, letter: char) -> Option<&mut bool> {
@@ -55,6 +57,7 @@ impl Flags {
             'x' => &mut self.extended,
             'u' => &mut self.unicode_classes,
             'v' => &mut self.class_sets,
+            'n' => &mut self.newline_only,
             _ => return None,
         })
     }
@@ -68,8 +71,8 @@ pub enum Anchoring {
     /// Those in which it matches some part, as JSON Schema's `pattern` does.
     Search,
     /// Those that it matches from end to end, where they are a part of a longer text, as the terminals of Lark are.
-    /// What would look beyond them (anchors, word boundaries, lookaround) and what would choose among them (lazy
-    /// quantifiers) is refused, and as in Python and Rust only `\n` ends a line.
+    /// What would look beyond them (anchors, word boundaries and lookarounds at their ends) and what would choose among
+    /// them (lazy quantifiers) is refused.
     Part,
 }
 
@@ -95,7 +98,8 @@ impl Syntax {
 
     /// A part of a longer text, with classes by Unicode: what Lark's terminals mean.
     pub fn part() -> Self {
-        Syntax { flags: Flags { unicode_classes: true, ..Flags::default() }, anchoring: Anchoring::Part }
+        let flags = Flags { unicode_classes: true, newline_only: true, ..Flags::default() };
+        Syntax { flags, anchoring: Anchoring::Part }
     }
 
     /// The same with other flags.
@@ -117,7 +121,7 @@ mod tests {
 
     #[test]
     fn letters_go_there_and_back() {
-        for letters in ["", "i", "is", "ismxuv", "mv"] {
+        for letters in ["", "i", "is", "ismxuvn", "mv"] {
             assert_eq!(Flags::from_letters(letters).unwrap().letters(), letters);
         }
         assert!(Flags::from_letters("si").unwrap().letters() == "is");

@@ -14,7 +14,7 @@ use crate::frontends::json_schema::Shared;
 use crate::frontends::json_schema::documents::{Document, Json, Object};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
-use crate::regular::{CharSet, FreeText};
+use crate::regular::{CharSet, FreeText, LazyDfa};
 
 /// Formats nest so deep. Lowering recurses over them, and this bounds the native stack.
 const MAX_NESTING: usize = 256;
@@ -113,8 +113,13 @@ impl<'a> Lowering<'a> {
 
     /// A new rule for `body`.
     pub(super) fn rule(&mut self, name: &str, body: ExprId) -> RuleId {
+        self.rule_with(name, body, RuleOptions::default())
+    }
+
+    /// The same with options.
+    pub(super) fn rule_with(&mut self, name: &str, body: ExprId, options: RuleOptions) -> RuleId {
         let rule = self.declare(name);
-        self.shared.builder.define(rule, body, RuleOptions::default());
+        self.shared.builder.define(rule, body, options);
         rule
     }
 
@@ -172,7 +177,14 @@ impl<'a> Lowering<'a> {
         if let Some(&known) = self.texts.get(&source) {
             return Ok(known);
         }
-        let dfa = Arc::new(free.dfa(&spoiled, self.budget)?);
+        let put_off = match strings {
+            [string] if spoiled.is_empty() => LazyDfa::without(string),
+            _ => None,
+        };
+        let dfa = match put_off {
+            Some(dfa) => dfa,
+            None => Arc::new(free.dfa(&spoiled, self.budget)?).into(),
+        };
         let expr = self.shared.builder.automaton(Automaton { source: source.as_str().into(), dfa });
         self.texts.insert(source, expr);
         Ok(expr)

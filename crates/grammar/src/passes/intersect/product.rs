@@ -149,6 +149,7 @@ impl<'g> Product<'g> {
             &Expr::Repeat { body, min, max } => Ok(Shape::Any(vec![Part::Repeat(body, min, max)])),
             Expr::Rule(rule) => Ok(Shape::Any(vec![Part::Expr(self.grammar.rule(*rule).body)])),
             Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => refused("a token"),
+            Expr::Tagged { .. } => refused("free text with so many tags"),
             Expr::Members { .. } => {
                 refused("a list of members in any order or with counts, as JSON objects may be,")
             }
@@ -306,7 +307,7 @@ impl<'g> Product<'g> {
                 let dfa = self.leaves.between(id, state, end)?;
                 let source =
                     format!("part {} from {state} to {end} of {}", id.index(), self.side.index()).into();
-                Ok(rules.builder.automaton(Automaton { source, dfa: Arc::new(dfa) }))
+                Ok(rules.builder.automaton(Automaton { source, dfa: Arc::new(dfa).into() }))
             }
             Shape::Empty => Ok(rules.builder.empty()),
             _ => Ok(rules.call(meeting, end, self.name_of(part))),

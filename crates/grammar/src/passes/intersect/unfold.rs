@@ -4,11 +4,16 @@
 //! whose members come in a fixed order, each on its own conditions, is an ordinary expression: for each place a rule for
 //! what may follow. That is the object of a closed schema with its keys in order, and any array that was not one
 //! already. Lists with keys in any order, counters or implications stay as they are, and are refused where they are met.
+//!
+//! Free text with a few tags is written as expressions too, for the same reason.
+
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::ir::members::{Entry, Layout, Order, Variant};
-use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, RuleOptions, copy_expr};
+use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar, RuleId, RuleOptions, copy_expr};
 use crate::limits::Budget;
+use crate::regular::TagText;
 
 /// Whether a list can be written as rules.
 fn is_plain(layout: &Layout) -> bool {
@@ -21,7 +26,11 @@ fn is_plain(layout: &Layout) -> bool {
 
 /// `grammar` with plain lists as rules.
 pub(super) fn unfold(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
-    let concerns = |expr: &Expr| matches!(expr, Expr::Members { layout, .. } if is_plain(layout));
+    let concerns = |expr: &Expr| match expr {
+        Expr::Members { layout, .. } => is_plain(layout),
+        Expr::Tagged { text, .. } => has_few_tags(text, budget),
+        _ => false,
+    };
     if !grammar.exprs().any(|(_, expr)| concerns(expr)) {
         return Ok(grammar);
     }
@@ -35,6 +44,10 @@ pub(super) fn unfold(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
                 let parts: Vec<ExprId> = parts.iter().map(|part| exprs[part.index()]).collect();
                 List { layout, parts: &parts, builder: &mut builder }.write()
             }
+            Expr::Tagged { text, parts, repeats } if has_few_tags(text, budget) => {
+                let parts: Vec<ExprId> = parts.iter().map(|part| exprs[part.index()]).collect();
+                write_tagged(&mut builder, text, &parts, *repeats, budget)?
+            }
             other => copy_expr(&mut builder, other, &exprs, &rules),
         };
         exprs.push(copied);
@@ -44,6 +57,38 @@ pub(super) fn unfold(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
         builder.define(rules[id.index()], exprs[rule.body.index()], rule.options.clone());
     }
     builder.finish(rules[grammar.root().index()])
+}
+
+/// Whether a text with tags can be written as expressions: each tag takes an automaton as large as all of them.
+fn has_few_tags(text: &TagText, budget: &Budget) -> bool {
+    text.len().saturating_mul(text.tags().len() + 1) <= budget.limits().max_states
+}
+
+/// A text with tags as expressions: for each tag the texts that end with it, and then what follows it.
+fn write_tagged(
+    builder: &mut Builder,
+    text: &TagText,
+    parts: &[ExprId],
+    repeats: bool,
+    budget: &Budget,
+) -> Result<ExprId> {
+    let automaton = |builder: &mut Builder, is_end: &dyn Fn(u32) -> bool, what: String| {
+        let dfa = Arc::new(text.dfa(is_end, budget)?);
+        let source = format!("{what} of {text:p}").into();
+        Ok(builder.automaton(Automaton { source, dfa: dfa.into() }))
+    };
+    let plain = automaton(builder, &|state| text.is_end(state), "the text".to_owned())?;
+    let mut units = Vec::with_capacity(parts.len());
+    for (tag, &part) in (0..).zip(parts) {
+        let before = automaton(builder, &|state| text.tag(state) == Some(tag), format!("tag {tag}"))?;
+        units.push(builder.seq([before, part]));
+    }
+    let unit = builder.alt(units);
+    if repeats {
+        let many = builder.repeat(unit, 0, None);
+        return Ok(builder.seq([many, plain]));
+    }
+    Ok(builder.alt([plain, unit]))
 }
 
 /// A list that is being written.

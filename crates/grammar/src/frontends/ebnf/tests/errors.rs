@@ -146,7 +146,15 @@ const TABLE: &[(&str, &str)] = &[
         "1:6 expected the name of a rule option (the options are max_tokens, max_chars, capture, lazy, temperature)",
     ),
     ("root[lazy capture] ::= \"a\"", "1:11 expected `,` or `]`"),
-    ("root[stop_capture=\"x\"] ::= \"a\"", "1:6 the rule option `stop_capture` is not supported"),
+    ("root[stop_capture=\"x\"] ::= \"a\"", "1:5 `stop_capture` needs `capture_hidden_stop_bytes=N`"),
+    (
+        "root[capture_hidden_stop_bytes=1, capture_hidden_suffix_bytes=2] ::= \"a\"",
+        "1:35 a capture has one hidden end",
+    ),
+    (
+        "root[capture_hidden_body_rule_id=2] ::= \"a\"",
+        "1:6 the rule option `capture_hidden_body_rule_id` is not supported",
+    ),
     ("root ::= Regex", "1:15 expected `(` after the macro `Regex` but found the end of the text"),
     ("root ::= Regex()", "1:10 `Regex` takes exactly one pattern"),
     ("root ::= Regex(\"a\", \"b\")", "1:10 `Regex` takes exactly one pattern"),
@@ -189,7 +197,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "root ::= TagDispatch((\"a\", root), stop_eos=true)",
-        "1:35 `TagDispatch` has no argument named `stop_eos` (its named arguments are loop_after_dispatch, excludes)",
+        "1:35 `TagDispatch` has no argument named `stop_eos` (its named arguments are loop_after_dispatch, excludes, before)",
     ),
     (
         "root ::= TagDispatch((\"a\", root), loop_after_dispatch=1)",

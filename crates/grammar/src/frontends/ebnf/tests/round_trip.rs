@@ -92,8 +92,9 @@ fn build(plan: &Plan, builder: &mut Builder, rules: &[RuleId]) -> ExprId {
         Plan::Token(ids, negated) => builder.token(TokenSet::new(ids.clone(), *negated)),
         Plan::Tags(tags, repeats, excludes) => {
             let tags = tags.iter().map(|(tag, number)| (tag.as_str().into(), rule(*number))).collect();
+            let before = excludes.first().map(|text| text.as_str().into()).unwrap_or_default();
             let excludes = excludes.iter().map(|text| format!("!{text}").into()).collect();
-            builder.tag_dispatch(TagDispatch { tags, repeats: *repeats, excludes })
+            builder.tag_dispatch(TagDispatch { tags, repeats: *repeats, excludes, before })
         }
         Plan::TokenTags(tags, repeats) => {
             let tags = tags.iter().map(|&(token, number)| (token, rule(number))).collect();
@@ -183,6 +184,8 @@ fn options() -> impl Strategy<Value = RuleOptions> {
     let temperature = prop::option::of((0.0..1.0e30_f32).prop_map(|value| value));
     (count(), count(), prop::option::of(".{1,5}"), any::<bool>(), temperature).prop_map(
         |(max_tokens, max_chars, capture, lazy, temperature)| RuleOptions {
+            hidden_bytes: max_chars.unwrap_or(0) % 3 + u32::from(lazy),
+            stop_capture: capture.clone().filter(|_| lazy),
             max_tokens,
             max_chars,
             capture,
@@ -253,6 +256,7 @@ fn every_construct_prints_in_its_own_form() {
         "root ::= Format(\"date-time\") JsonText(Format(\"uuid\"))",
         "root ::= Substring(\"a\", \"b\") FreeText(\"x\", before=\"y\") FreeText()",
         "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=false, excludes=(\"x\", \"y\"))\nb ::= Token(1, 2)",
+        "root ::= TagDispatch((\"<a>\", b), loop_after_dispatch=true, excludes=(), before=\"a>\")\nb ::= \"x\"",
         "root ::= TokenTagDispatch((1, b), loop_after_dispatch=true, excludes=())\nb ::= ExcludeToken(3) AnyToken()",
         "root[max_tokens=1, max_chars=2, capture=\"x\", lazy, temperature=0.5] ::= \"a\"",
     ] {

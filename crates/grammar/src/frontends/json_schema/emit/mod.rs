@@ -128,7 +128,7 @@ impl Emitter<'_> {
         }
         let free = FreeText::new(excludes, budget)?;
         let dfa = Arc::new(free.dfa(&Spoiled::default(), budget)?);
-        let automaton = Automaton { source: free.source("").into(), dfa };
+        let automaton = Automaton { source: free.source("").into(), dfa: dfa.into() };
         self.free = Some(self.builder().automaton(automaton));
         Ok(())
     }

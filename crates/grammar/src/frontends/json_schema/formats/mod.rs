@@ -88,7 +88,7 @@ impl Format {
 
     fn automaton(&self, builder: &Builder, root: ExprId, budget: &Budget) -> Result<Automaton> {
         let dfa = Arc::new(determinize(builder, root, budget)?);
-        Ok(Automaton { source: format!("Format(\"{}\")", self.name).into(), dfa })
+        Ok(Automaton { source: format!("Format(\"{}\")", self.name).into(), dfa: dfa.into() })
     }
 }
 

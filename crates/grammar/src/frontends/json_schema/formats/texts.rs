@@ -61,6 +61,6 @@ impl<'a> Texts<'a> {
         let both = self.builder.and([one, other]);
         let dfa = Arc::new(determinize(&*self.builder, both, self.budget)?);
         let source = format!("({one_source} & {other_source})").into();
-        Ok(self.builder.automaton(Automaton { source, dfa }))
+        Ok(self.builder.automaton(Automaton { source, dfa: dfa.into() }))
     }
 }

@@ -18,10 +18,21 @@ pub(super) fn apply(
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
+    unite(expander, schema, value, set, "anyOf")
+}
+
+/// The same for the branches of another keyword.
+pub(super) fn unite(
+    expander: &mut Expander<'_>,
+    schema: &Schema<'_>,
+    value: &Json,
+    set: &mut ValueSet,
+    keyword: &'static str,
+) -> Result<()> {
     let mut union = ValueSet::never();
     let mut branches = Vec::new();
     for place in 0..read::list(value)?.len() {
-        let formula = expander.child_at(schema, "anyOf", place)?;
+        let formula = expander.child_at(schema, keyword, place)?;
         let branch = expander.expand(formula)?;
         union = union.unite(&branch, &mut expander.algebra)?;
         branches.push(branch);

@@ -9,7 +9,7 @@ use super::super::values::formula::FormulaId;
 use super::super::values::numbers::NumberSet;
 use super::super::values::texts::TextSet;
 use super::super::values::{self, ValueSet};
-use super::read;
+use super::{any_of, read};
 use crate::error::Result;
 
 pub(super) fn apply(
@@ -18,6 +18,9 @@ pub(super) fn apply(
     value: &Json,
     set: &mut ValueSet,
 ) -> Result<()> {
+    if expander.options.coerce_one_of {
+        return any_of::unite(expander, schema, value, set, "oneOf");
+    }
     let mut branches = Vec::new();
     for place in 0..read::list(value)?.len() {
         let formula = expander.child_at(schema, "oneOf", place)?;

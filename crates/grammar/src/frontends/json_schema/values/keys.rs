@@ -207,7 +207,7 @@ impl Split {
             (matched, others) => match languages.source(matched, others) {
                 Some(source) => {
                     let dfa = Arc::new((*self.keys).clone());
-                    languages.builder.automaton(Automaton { source: source.into(), dfa })
+                    languages.builder.automaton(Automaton { source: source.into(), dfa: dfa.into() })
                 }
                 None => conjunction(matched, others, &mut languages.builder),
             },

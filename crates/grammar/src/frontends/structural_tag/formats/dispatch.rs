@@ -7,7 +7,6 @@ use super::super::lowering::{Context, Lowered, Lowering, joined};
 use crate::error::{Error, Result};
 use crate::frontends::json_schema::documents::Json;
 use crate::ir::{ExprId, RuleId, TagDispatch};
-use crate::passes::dispatch::text_dispatch_before;
 use crate::regular::FreeText;
 
 pub(super) fn dispatch(
@@ -64,24 +63,11 @@ pub(super) fn free_text_with(
 ) -> Result<ExprId> {
     let excludes = joined(excludes, context.ends);
     check_reachable(lowering, place, &excludes, &tags)?;
-    let spoils = {
-        let strings: Vec<&str> =
-            tags.iter().map(|(tag, _)| tag).chain(&excludes).map(|text| &**text).collect();
-        !context.before.is_empty()
-            && !FreeText::new(&strings, lowering.budget)?
-                .spoiled_by(context.before, lowering.budget)?
-                .is_empty()
-    };
-    let dispatch = TagDispatch { tags, repeats, excludes };
-    if spoils {
-        return text_dispatch_before(
-            &mut lowering.shared.builder,
-            &dispatch,
-            context.before,
-            lowering.budget,
-        );
-    }
-    Ok(lowering.shared.builder.tag_dispatch(dispatch))
+    let strings: Vec<&str> = tags.iter().map(|(tag, _)| tag).chain(&excludes).map(|text| &**text).collect();
+    let spoils = !context.before.is_empty()
+        && !FreeText::new(&strings, lowering.budget)?.spoiled_by(context.before, lowering.budget)?.is_empty();
+    let before = if spoils { context.before.into() } else { Box::default() };
+    Ok(lowering.shared.builder.tag_dispatch(TagDispatch { tags, repeats, excludes, before }))
 }
 
 /// Fails where a tag holds a string that the text may not hold: it could then never be written.

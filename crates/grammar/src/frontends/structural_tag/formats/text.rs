@@ -2,7 +2,7 @@
 
 use super::super::fields::Fields;
 use super::super::lowering::{Context, Lowered, Lowering, joined};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::frontends::{ebnf, regex as regexes};
 use crate::ir::RuleOptions;
 use crate::passes::analysis;

@@ -178,7 +178,7 @@ fn free_automaton(strings: &[&str], budget: &Budget) -> Result<Automaton> {
     let free = FreeText::new(strings, budget)?;
     let spoiled = free.spoiled_by(end, budget)?;
     let source = free.source(if spoiled.is_empty() { "" } else { end });
-    let automaton = Automaton { source: source.into(), dfa: Arc::new(free.dfa(&spoiled, budget)?) };
+    let automaton = Automaton { source: source.into(), dfa: Arc::new(free.dfa(&spoiled, budget)?).into() };
     if alone {
         known().insert(end.into(), automaton.clone());
     }

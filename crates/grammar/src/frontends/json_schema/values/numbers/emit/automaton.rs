@@ -24,7 +24,7 @@ pub(in super::super) fn automaton(piece: &Piece, points: bool, budget: &Budget) 
     let bounds = BoundTracker::of(&piece.interval);
     let dfa = Explorer { piece, grids, bounds, points }.explore(budget)?;
     let source = format!("Decimals(\"{piece}\", points={points})").into();
-    Ok(Automaton { source, dfa: Arc::new(dfa) })
+    Ok(Automaton { source, dfa: Arc::new(dfa).into() })
 }
 
 /// Where in the text a state is.

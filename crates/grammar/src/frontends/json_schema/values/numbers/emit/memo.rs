@@ -65,7 +65,7 @@ fn make(set: &NumberSet, spelling: Spelling, budget: &Budget) -> Result<Fragment
     let text = grammar.to_string();
     let source = format!("({})", text.trim_start_matches("root ::= ").trim_end()).into();
     let mut own = Builder::new(budget.limits());
-    let automaton = own.automaton(Automaton { source, dfa });
+    let automaton = own.automaton(Automaton { source, dfa: dfa.into() });
     Ok(Fragment::new(&own, automaton))
 }
 
