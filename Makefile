@@ -29,7 +29,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
-.PHONY: maskbench ratchets bench bench-json-schema bench-vllm fuzz pages docs wheel clean
+.PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm fuzz pages docs wheel clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -85,14 +85,18 @@ bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside 
 bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
 
+plots: $(VENV)/.installed ## Draw the plots of docs/performance.md from what the benchmarks left
+	$(PY) benchmarks/plots.py
+
 bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM (BENCH_ARGS="...")
 	$(PY_VLLM) benchmarks/vllm_backends.py $(SMOLLM2) $(BENCH_ARGS)
 
 fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
-pages: ## Write the pages of docs/ that are made from the sources
+pages: $(EXTENSION) ## Write the pages of docs/ that are made from the sources
 	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page
+	$(PY) -m tests.error_page --update
 
 docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into site/
 	$(CARGO) doc --locked --no-deps $(CRATES)

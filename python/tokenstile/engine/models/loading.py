@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenstile.disk_cache import DiskCache, gguf_key
 from tokenstile.engine.models.embedded import (
     EMBEDDED_MODEL,
     HOW_TO_GET_IT,
@@ -76,6 +78,7 @@ def _load_gguf(
     import llama_cpp  # noqa: PLC0415 - after the module above, which says what is missing
 
     from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - only when used
+    from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415
 
     silence_llama()
     try:
@@ -83,8 +86,9 @@ def _load_gguf(
         llama = llama_cpp.Llama(str(path), n_ctx=32, n_threads=num_threads, verbose=False)
     except ValueError as error:
         raise InvalidArgumentError(f"llama.cpp cannot load {path}: {error}") from error
+    info = DiskCache().vocabulary(gguf_key(path), name, partial(tokenizer_info, llama))
     model = LlamaCppModel(
-        llama, num_slots=num_slots, max_length=_length(llama, max_length), num_threads=num_threads
+        llama, num_slots=num_slots, max_length=_length(llama, max_length), num_threads=num_threads, info=info
     )
     return LoadedModel(name, model, _gguf_template(llama))
 
