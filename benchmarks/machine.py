@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import importlib.metadata
 import os
 import platform
@@ -17,7 +17,7 @@ def describe() -> dict[str, str]:
         "processor": processor(),
         "cores": str(os.cpu_count()),
         "python": platform.python_version(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "versions": ", ".join(f"{name} {version(name)}" for name in ENGINES if version(name)),
     }
 
@@ -40,4 +40,5 @@ def version(name: str) -> str:
 
 def in_words(about: dict[str, str]) -> str:
     """Give it as a sentence."""
-    return f"{about['cores']} cores of {about['processor']}, Python {about['python']}, {about['date']}; {about['versions']}"
+    where = f"{about['cores']} cores of {about['processor']}, Python {about['python']}"
+    return f"{where}, {about['date']}; {about['versions']}"

@@ -23,7 +23,7 @@ import numpy as np
 from machine import in_words
 
 mpl.use("Agg")
-from matplotlib import pyplot as plt  # noqa: E402 - after the choice of how it draws
+from matplotlib import pyplot as plt
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RESULTS = REPOSITORY / "benchmarks" / "results"
@@ -124,7 +124,9 @@ def draw_outcomes(runs: list[Run], path: Path) -> None:
     for outcome, color in zip(counts[0], colors, strict=True):
         widths = np.array([count[outcome] for count in counts])
         bars = axis.barh([run.engine for run in runs], widths, left=left, color=color, label=outcome)
-        axis.bar_label(bars, [str(width) if width else "" for width in widths], label_type="center", color="w")
+        axis.bar_label(
+            bars, [str(width) if width else "" for width in widths], label_type="center", color="w"
+        )
         left += widths
     axis.invert_yaxis()
     axis.grid(visible=False)
@@ -135,7 +137,9 @@ def draw_outcomes(runs: list[Run], path: Path) -> None:
 def draw_grammars(rows: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
     """Draw the figures of grammars, ours and XGrammar's side by side."""
     names = list(rows)
-    figure, axes = plt.subplots(1, len(names), figsize=(3.1 * len(names), 3.8), layout="constrained", sharey=True)
+    figure, axes = plt.subplots(
+        1, len(names), figsize=(3.1 * len(names), 3.8), layout="constrained", sharey=True
+    )
     for axis, name in zip(np.atleast_1d(axes), names, strict=True):
         for at, engine in enumerate(rows[name]):
             values = [rows[name][engine].get(figure_name, np.nan) for figure_name in GRAMMARS]
@@ -178,7 +182,7 @@ def _percentile(times: np.ndarray, share: float) -> str:
     if not len(times):
         return "-"
     value = times[min(len(times) - 1, int(len(times) * share))]
-    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"  # noqa: PLR2004 - digits that say something
+    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def replace_part(name: str, text: str) -> None:
@@ -187,7 +191,8 @@ def replace_part(name: str, text: str) -> None:
     page = PAGE.read_text(encoding="utf-8")
     head, found, rest = page.partition(begin)
     _, closed, tail = rest.partition(end)
-    assert found and closed, f"{PAGE} has no part {name}"
+    if not (found and closed):
+        sys.exit(f"{PAGE} has no part {name}")
     PAGE.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}", encoding="utf-8")
     print(f"wrote the part {name} of {PAGE.relative_to(REPOSITORY)}")
 

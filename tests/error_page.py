@@ -4,8 +4,8 @@
     python -m tests.error_page --update    # write it into the page
 
 The first paragraph of a docstring says when a class is raised, and the paragraph that begins with "What to do:" what to
-do about it. All classes below `TokenstileError` are listed, in the order of the tree; the test of the documents compares
-the page with this table.
+do about it. All classes below `TokenstileError` are listed, in the order of the tree; the test of the documents
+compares the page with this table.
 """
 
 from __future__ import annotations

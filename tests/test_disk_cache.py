@@ -33,7 +33,10 @@ def entry_file(cache):
     [
         xgr.TokenizerInfo(["a", b"\xff", "", "</s>"], vocab_size=6),
         xgr.TokenizerInfo(
-            ["\u2581a", "<0x0A>", "</s>"], xgr.VocabType.BYTE_FALLBACK, stop_token_ids=[1, 2], add_prefix_space=True
+            ["\u2581a", "<0x0A>", "</s>"],
+            xgr.VocabType.BYTE_FALLBACK,
+            stop_token_ids=[1, 2],
+            add_prefix_space=True,
         ),
         xgr.TokenizerInfo(["\u0120a", "b", "</s>"], xgr.VocabType.BYTE_LEVEL),
     ],

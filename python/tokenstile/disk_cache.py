@@ -1,20 +1,20 @@
 """Vocabularies kept on disk, so that a second start does not need the library that the first one read them with.
 
-A ``tokenizer.json`` is read as fast as anything that could be kept of it, and a compiled grammar is compiled faster than
-it is loaded; neither is kept here. What does take long is a vocabulary that only another library can read: that of a GGUF
-file comes out of llama.cpp token by token, and an encoding of tiktoken by name is fetched and put together by tiktoken.
-Those are kept, in the form of `TokenizerInfo.serialize_json`.
+A ``tokenizer.json`` is read as fast as anything that could be kept of it, and a grammar is compiled as fast as a
+compiled one is loaded; neither is kept here. What does take long is a vocabulary that only another library can read:
+that of a GGUF file comes out of llama.cpp token by token, and an encoding of tiktoken by name is fetched and put together
+by tiktoken. Those are kept, in the form of `TokenizerInfo.serialize_json`.
 
 An entry is a file: a line of JSON that says what it is, and the body. What always holds:
 
 1. An entry is found by a hash of everything that it depends on: the source, the library that reads it, and the version
    of this package. So it never has to be invalidated.
-2. Nothing of an entry is believed before its checksum, its version and the fingerprint of the vocabulary that it gives are
-   right. One that is not is dropped with a warning, and made again.
+2. Nothing of an entry is believed before its checksum, its version and the fingerprint of the vocabulary that it gives
+   are right. One that is not is dropped with a warning, and made again.
 3. Entries are written beside their place and moved there, so that readers see a whole one or none.
 4. The folder is bounded in bytes: those that were not used for the longest time go first.
-5. A folder that somebody else owns or may write to is not used. A cache that does not work is never an error: everything
-   goes on without it.
+5. A folder that somebody else owns or may write to is not used. A cache that does not work is never an error:
+   everything goes on without it.
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ def test_help_lists_the_commands(run):
 
 
 @pytest.mark.parametrize(
-    "command", [[name] for name in COMMANDS if name != "cache"] + [["cache", name] for name in ("list", "warm", "clear")]
+    "command",
+    [[name] for name in COMMANDS if name != "cache"]
+    + [["cache", name] for name in ("list", "warm", "clear")],
 )
 def test_every_command_has_help_and_json(run, command):
     result = run(*command, "--help")

@@ -23,7 +23,11 @@ def test_list_and_clear(run, folder, tiny):
     text = run("cache", "list").out
     assert "tiny" in text
     assert "1 kept" in text
-    assert run("cache", "clear", "--json").json == {"folder": str(folder), "removed": 1, "bytes": entry["bytes"]}
+    assert run("cache", "clear", "--json").json == {
+        "folder": str(folder),
+        "removed": 1,
+        "bytes": entry["bytes"],
+    }
     assert "0 kept" in run("cache", "list").out
 
 

@@ -19,7 +19,17 @@ from tokenstile.cli.outcome import ExitCode, print_json
 
 __all__ = ["app"]
 
-_COMMANDS: Final = ("check", "validate", "explain", "convert", "tokenizer", "generate", "bench", "cache", "serve")
+_COMMANDS: Final = (
+    "check",
+    "validate",
+    "explain",
+    "convert",
+    "tokenizer",
+    "generate",
+    "bench",
+    "cache",
+    "serve",
+)
 
 # Typer brings its own copy of click, or uses the installed one.
 _UsageError: Final = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")
@@ -28,9 +38,12 @@ _UsageError: Final = next(base for base in typer.BadParameter.__mro__ if base.__
 class _Commands(TyperGroup):
     """The commands; with ``--json`` what is wrong with the command line itself is told as JSON, too."""
 
-    def main(  # type: ignore[override] # all that typer and its tests pass
-        self, args: Sequence[str] | None = None, standalone_mode: bool = True, **extra: Any
-    ) -> Any:
+    def main(  # type: ignore[override] # typer and its tests pass the rest by name
+        self,
+        args: Sequence[str] | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,  # noqa: ANN401 - typer's
+    ) -> Any:  # noqa: ANN401 - typer's
         arguments = sys.argv[1:] if args is None else list(args)
         if not standalone_mode or "--json" not in arguments:
             return super().main(args, standalone_mode=standalone_mode, **extra)

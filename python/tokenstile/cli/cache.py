@@ -50,7 +50,9 @@ def list_entries(as_json: JsonFlag = False) -> None:
 def warm(
     tokenizers: Annotated[
         list[str] | None,
-        typer.Argument(help="GGUF files, or encodings of tiktoken; the embedded model's where none is named."),
+        typer.Argument(
+            help="GGUF files, or encodings of tiktoken; the embedded model's where none is named."
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:

@@ -28,7 +28,10 @@ def serve(
     slots: Annotated[int, typer.Option(min=1, help="Outputs that are written at once; others wait.")] = 8,
     max_length: Annotated[int, typer.Option(min=16, help="Tokens of a prompt and its output.")] = 2048,
     speculate: Annotated[int, typer.Option(min=0, help="Tokens that are guessed ahead.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads of the model.")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads of the model; by default one less than there are processors."),
+    ] = None,
     tool_format: Annotated[
         str, typer.Option(help="The family of models whose tool calls are written.")
     ] = "qwen_3",
@@ -39,7 +42,12 @@ def serve(
         int, typer.Option(min=1, help="Outputs under way or waiting; more get a 429.")
     ] = 256,
     max_body_bytes: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 4 << 20,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for a request.")] = 300.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds for a request, from when the model begins with it.")
+    ] = 300.0,
+    queue_timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds that a request waits for the model to begin with it.")
+    ] = 600.0,
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(help="A name by which the server may be called, beside localhost; * for any."),
@@ -70,6 +78,7 @@ def serve(
             max_concurrent=max_concurrent,
             max_body_bytes=max_body_bytes,
             timeout=timeout,
+            queue_timeout=queue_timeout,
         )
         options = EngineOptions(
             num_slots=slots, max_length=max_length, num_speculative_tokens=speculate, num_threads=threads

@@ -15,11 +15,14 @@ from tokenstile.server.app import create_app
 from tokenstile.server.chat_template import ChatTemplate
 from tokenstile.server.config import ServerConfig
 from tokenstile.server.tools import ToolFormat
+from tokenstile.structured_output import StructuredOutputManager
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from starlette.applications import Starlette
+
+    from tokenstile.engine.models import Model
 
 __all__ = ["EngineOptions", "is_loopback", "load_app", "serve"]
 
@@ -37,7 +40,7 @@ class EngineOptions:
     num_speculative_tokens: int = 0
     """Tokens that are guessed ahead."""
     num_threads: int | None = None
-    """Threads of the model."""
+    """Threads of the model; by default one less than there are processors."""
 
 
 def load_app(
@@ -54,11 +57,27 @@ def load_app(
         num_threads=options.num_threads,
     )
     engine = Engine(
-        loaded.model, num_speculative_tokens=options.num_speculative_tokens, reasoning=config.reasoning
+        loaded.model,
+        num_speculative_tokens=options.num_speculative_tokens,
+        manager=_manager(loaded.model, config, options),
     )
     if config.model_name == ServerConfig.__dataclass_fields__["model_name"].default:
         config = replace(config, model_name=loaded.name)
     return create_app(engine, ChatTemplate.of_model(loaded.model), config)
+
+
+def _manager(model: Model, config: ServerConfig, options: EngineOptions) -> StructuredOutputManager:
+    """Make the engine's manager: a grammar waits its turn as long as a request does.
+
+    Compiling it has a limit of its own, `tokenstile.Limits.max_compile_time`, which counts from when it begins.
+    """
+    return StructuredOutputManager(
+        model.tokenizer_info,
+        max_num_seqs=model.num_slots,
+        num_speculative_tokens=options.num_speculative_tokens,
+        reasoning=config.reasoning,
+        compile_timeout=config.queue_timeout,
+    )
 
 
 def is_loopback(host: str) -> bool:

@@ -19,6 +19,7 @@ from tokenstile.engine.models.embedded import (
     embedded_gguf,
     silence_llama,
 )
+from tokenstile.engine.models.threads import default_threads
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ def load_model(
 ) -> LoadedModel:
     """Load a model; without a name, the embedded one.
 
+    It has ``num_slots`` outputs at a time, each with its prompt at most ``max_length`` tokens long. ``num_threads`` is
+    for models of llama.cpp; by default it is one less than there are processors.
+
     Raises ``ImportError`` where a library for it is missing, and `InvalidArgumentError` where there is no such model.
     """
     path = embedded_gguf() if name is None else Path(name)
@@ -81,6 +85,7 @@ def _load_gguf(
     from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415
 
     silence_llama()
+    num_threads = num_threads or default_threads()
     try:
         # The engine has a context of its own, so this one may be small.
         llama = llama_cpp.Llama(str(path), n_ctx=32, n_threads=num_threads, verbose=False)

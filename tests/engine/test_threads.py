@@ -1,0 +1,30 @@
+"""How many threads a model gets where nobody says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tokenstile.engine.models import threads
+
+
+@pytest.mark.parametrize(
+    ("processors", "limit", "expected"),
+    [
+        (1, "max 100000", 1),
+        (2, "max 100000", 1),
+        (8, "max 100000", 7),
+        (64, "max 100000", 16),
+        (8, "200000 100000", 1),
+        (8, "350000 100000", 3),
+        (8, "50000 100000", 1),
+        (8, "nonsense", 7),
+        (8, None, 7),
+    ],
+)
+def test_default_threads(monkeypatch, tmp_path, processors, limit, expected):
+    path = tmp_path / "cpu.max"
+    if limit is not None:
+        path.write_text(limit, encoding="ascii")
+    monkeypatch.setattr(threads, "_CPU_LIMIT", path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(processors)), raising=False)
+    assert threads.default_threads() == expected
