@@ -68,10 +68,11 @@ def serving(options: list[str]) -> Iterator[str]:
 
 
 def is_up(address: str) -> bool:
-    with contextlib.suppress(urllib.error.URLError, ConnectionError):
+    try:
         with urllib.request.urlopen(f"{address}/health") as answer:  # noqa: S310 - our own server
             return bool(answer.status == 200)
-    return False
+    except (urllib.error.URLError, ConnectionError):
+        return False
 
 
 def summary(report: Report, clients: int, seconds: float) -> dict[str, object]:

@@ -2,8 +2,8 @@
 
 A ``tokenizer.json`` is read as fast as anything that could be kept of it, and a grammar is compiled as fast as a
 compiled one is loaded; neither is kept here. What does take long is a vocabulary that only another library can read:
-that of a GGUF file comes out of llama.cpp token by token, and an encoding of tiktoken by name is fetched and put together
-by tiktoken. Those are kept, in the form of `TokenizerInfo.serialize_json`.
+that of a GGUF file comes out of llama.cpp token by token, and an encoding of tiktoken by name is fetched and put
+together by tiktoken. Those are kept, in the form of `TokenizerInfo.serialize_json`.
 
 An entry is a file: a line of JSON that says what it is, and the body. What always holds:
 
