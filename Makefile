@@ -98,19 +98,10 @@ pages: $(EXTENSION) ## Write the pages of docs/ that are made from the sources
 	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page
 	$(PY) -m tests.error_page --update
 
-docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into site/
+docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/; broken links are errors
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --clean
 	$(CARGO) doc --locked --no-deps $(CRATES)
-	rm -rf site && mkdir -p site
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
-	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
-		'!tokenstile.kernels.torch_compile' '!tokenstile.kernels.triton' '!tokenstile.kernels.triton_program' \
-		'!tokenstile.kernels.cuda' '!tokenstile.kernels.nvrtc' '!tokenstile.kernels.device_rows' \
-		'!tokenstile.kernels.pipeline' '!tokenstile.kernels.apply_token_bitmask' \
-		'!tokenstile.structured_output.adapters.xgrammar' \
-		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core' \
-		'!tokenstile.integrations.llama_cpp' '!tokenstile.integrations.outlines' \
-		'!tokenstile.integrations.ray' '!tokenstile.integrations.transformers' '!tokenstile.engine.models.llama_cpp' \
-		'!tokenstile.engine.models.transformers'
 
 wheel: $(VENV)/.installed ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist

@@ -11,7 +11,7 @@ import pytest
 import tokenstile
 from tokenstile.cli import app as app_module
 
-COMMANDS = [name for name in app_module._COMMANDS if name != "serve"]
+COMMANDS = app_module._COMMANDS
 
 
 def test_version(run):

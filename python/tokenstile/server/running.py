@@ -7,7 +7,10 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-import uvicorn
+try:
+    import uvicorn
+except ImportError as error:
+    raise ImportError("the server needs uvicorn: pip install 'tokenstile[serve]'") from error
 
 from tokenstile.engine import Engine
 from tokenstile.engine.models.loading import load_model

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +80,11 @@ def load_model(
 def _load_gguf(
     path: Path, name: str, num_slots: int, max_length: int, num_threads: int | None
 ) -> LoadedModel:
-    import llama_cpp  # noqa: PLC0415 - after the module above, which says what is missing
-
+    # First, because it says what to install where llama.cpp is missing.
     from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - only when used
     from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415
 
+    llama_cpp = import_module("llama_cpp")
     silence_llama()
     num_threads = num_threads or default_threads()
     try:
@@ -121,10 +122,10 @@ def _gguf_template(llama: Any) -> Callable[[list[dict[str, str]]], str] | None: 
 
 
 def _load_folder(path: Path, name: str, num_slots: int, max_length: int) -> LoadedModel:
-    import transformers  # noqa: PLC0415 - after the module above, which says what is missing
-
+    # First, because it says what to install where transformers is missing.
     from tokenstile.engine.models.transformers import TransformersModel  # noqa: PLC0415 - only when used
 
+    transformers = import_module("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)
     network = transformers.AutoModelForCausalLM.from_pretrained(path)
     model = TransformersModel(network, tokenizer, num_slots=num_slots, max_length=max_length)
