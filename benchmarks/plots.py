@@ -136,19 +136,20 @@ def draw_outcomes(runs: list[Run], path: Path) -> None:
 
 def draw_grammars(rows: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
     """Draw the figures of grammars, ours and XGrammar's side by side."""
-    names = list(rows)
-    figure, axes = plt.subplots(
-        1, len(names), figsize=(3.1 * len(names), 3.8), layout="constrained", sharey=True
-    )
-    for axis, name in zip(np.atleast_1d(axes), names, strict=True):
-        for at, engine in enumerate(rows[name]):
-            values = [rows[name][engine].get(figure_name, np.nan) for figure_name in GRAMMARS]
-            places = np.arange(len(GRAMMARS)) + (at - 0.5) * 0.4
-            axis.barh(places, values, 0.38, color=ENGINES[engine], label=engine)
+    height = 1.0 + 0.95 * len(rows)
+    figure, axes = plt.subplots((len(rows) + 1) // 2, 2, figsize=(9, 1.6 * height), layout="constrained")
+    places = np.arange(len(GRAMMARS))
+    for axis in axes.flat[len(rows) :]:
+        axis.set_axis_off()
+    for axis, (name, engines) in zip(axes.flat, rows.items(), strict=False):
+        for at, (engine, row) in enumerate(engines.items()):
+            values = [row.get(figure_name, np.nan) for figure_name in GRAMMARS]
+            axis.barh(places + (at - 0.5) * 0.4, values, 0.38, color=ENGINES[engine], label=engine)
         axis.set(xscale="log", title=name, xlabel="µs")
-        axis.set_yticks(range(len(GRAMMARS)), GRAMMARS)
-    np.atleast_1d(axes)[0].invert_yaxis()
-    np.atleast_1d(axes)[0].legend(frameon=False, fontsize=9)
+        axis.set_yticks(places, GRAMMARS)
+        axis.invert_yaxis()
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, ncols=2, loc="outside upper center")
     _save(figure, path)
 
 
