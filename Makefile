@@ -29,7 +29,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
-.PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm fuzz pages docs wheel clean
+.PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -90,6 +90,9 @@ plots: $(VENV)/.installed ## Draw the plots of docs/performance.md from what the
 
 bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM (BENCH_ARGS="...")
 	$(PY_VLLM) benchmarks/vllm_backends.py $(SMOLLM2) $(BENCH_ARGS)
+
+bench-server: $(EXTENSION) $(VENV_MODELS)/.installed ## Let 64 clients stream from the server for a minute (BENCH_ARGS="...")
+	$(PY_MODELS) benchmarks/server_load.py $(BENCH_ARGS)
 
 fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
