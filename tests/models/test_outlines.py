@@ -85,7 +85,9 @@ def test_wrong_arguments(model):
 
 
 PAGE = ROOT / "docs" / "migrating-from-outlines.md"
-ROW = re.compile(r"^\| `(\{.*?\})` \| `(.*?)` \| (accepted|refused)\b.*? \| (accepted|refused)\b.*? \|$", re.MULTILINE)
+ROW = re.compile(
+    r"^\| `(\{.*?\})` \| `(.*?)` \| (accepted|refused)\b.*? \| (accepted|refused)\b.*? \|$", re.MULTILINE
+)
 DOCUMENTED = ROW.findall(PAGE.read_text(encoding="utf-8"))
 
 
@@ -102,7 +104,9 @@ def test_what_a_schema_means(schema, text, there, here):
     assert xgr.testing._is_grammar_accept_string(grammar, text) == (here == "accepted")
 
 
-TYPES = [name for name in outlines.types.__all__ if isinstance(getattr(outlines.types, name), outlines.types.Regex)]
+TYPES = [
+    name for name in outlines.types.__all__ if isinstance(getattr(outlines.types, name), outlines.types.Regex)
+]
 
 
 @pytest.mark.parametrize("name", TYPES)

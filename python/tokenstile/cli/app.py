@@ -32,7 +32,11 @@ _COMMANDS: Final = (
 )
 
 # Typer brings its own copy of click, or uses the installed one.
-_UsageError: Final = next(base for base in typer.BadParameter.__mro__ if base.__name__ == "UsageError")
+_UsageError: Final[type[Exception]] = next(
+    base
+    for base in typer.BadParameter.__mro__
+    if issubclass(base, Exception) and base.__name__ == "UsageError"
+)
 
 
 class _Commands(TyperGroup):

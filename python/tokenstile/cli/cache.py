@@ -60,7 +60,8 @@ def warm(
     kept = DiskCache()
     if kept.folder is None:
         raise InvalidArgumentError(f"there is no cache: {CACHE_VARIABLE} is empty")
-    answers = [_warm(kept, find_reader(name)) for name in tokenizers or [None]]
+    readers = [find_reader(name) for name in tokenizers] if tokenizers else [find_reader(None)]
+    answers = [_warm(kept, reader) for reader in readers]
     if as_json:
         print_json({"folder": _folder(kept), "vocabularies": answers})
         return
