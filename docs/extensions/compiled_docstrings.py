@@ -1,7 +1,7 @@
 """Docstrings of the compiled module for the reference, which is otherwise made from the sources.
 
 The stubs of the compiled module have its types and no prose; the prose is in the module itself. Here each object of the
-stubs gets the docstring of its namesake at run time.
+stubs gets the docstring of its namesake at run time, and classes the signature of their constructor.
 """
 
 from __future__ import annotations
@@ -36,3 +36,12 @@ def _describe(documented: griffe.Object | griffe.Alias, found: object) -> None:
             member.docstring = griffe.Docstring(text, parent=member, parser="google")
         if member.is_class:
             _describe(member, namesake)
+            _show_constructor(member)
+
+
+def _show_constructor(documented: griffe.Object | griffe.Alias) -> None:
+    """Compiled classes are made by ``__new__``; the reference looks for what ``__init__`` takes."""
+    made_by = documented.members.get("__new__")
+    if isinstance(made_by, griffe.Function) and "__init__" not in documented.members:
+        made_by.returns = None
+        documented.members["__init__"] = made_by
