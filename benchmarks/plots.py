@@ -154,6 +154,8 @@ def draw_grammars(rows: dict[str, dict[str, dict[str, float]]], path: Path) -> N
 
 
 def _save(figure: Any, path: Path) -> None:
+    for axis in figure.axes:
+        axis.minorticks_off()
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None}, facecolor="white")
     plt.close(figure)
