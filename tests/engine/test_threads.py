@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tokenstile.engine.models import threads
@@ -28,3 +30,18 @@ def test_default_threads(monkeypatch, tmp_path, processors, limit, expected):
     monkeypatch.setattr(threads, "_CPU_LIMIT", path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(processors)), raising=False)
     assert threads.default_threads() == expected
+
+
+def test_threads_sleep_unless_the_environment_says_otherwise(monkeypatch):
+    for name in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    threads.let_threads_sleep()
+    assert os.environ["GOMP_SPINCOUNT"] == "10000"
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    threads.let_threads_sleep()
+    assert os.environ["GOMP_SPINCOUNT"] == "7"
+    monkeypatch.delenv("GOMP_SPINCOUNT")
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    threads.let_threads_sleep()
+    assert "GOMP_SPINCOUNT" not in os.environ

@@ -20,7 +20,7 @@ from tokenstile.engine.models.embedded import (
     embedded_gguf,
     silence_llama,
 )
-from tokenstile.engine.models.threads import default_threads
+from tokenstile.engine.models.threads import default_threads, let_threads_sleep
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def load_model(
 def _load_gguf(
     path: Path, name: str, num_slots: int, max_length: int, num_threads: int | None
 ) -> LoadedModel:
+    let_threads_sleep()
     # First, because it says what to install where llama.cpp is missing.
     from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - only when used
     from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415
