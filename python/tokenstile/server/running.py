@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 try:
     import uvicorn
+    import uvicorn.config
 except ImportError as error:
     raise ImportError("the server needs uvicorn: pip install 'tokenstile[serve]'") from error
 
@@ -92,7 +94,15 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(app: Starlette, *, host: str = "127.0.0.1", port: int = 8000, log_level: str = "info") -> None:
-    """Listen, until interrupted."""
+    """Listen, until interrupted. What is logged goes to the standard error stream."""
+    logging_config = deepcopy(uvicorn.config.LOGGING_CONFIG)
+    logging_config["handlers"]["access"]["stream"] = "ext://sys.stderr"
     uvicorn.run(
-        app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=5, server_header=False
+        app,
+        host=host,
+        port=port,
+        log_config=logging_config,
+        log_level=log_level,
+        timeout_graceful_shutdown=5,
+        server_header=False,
     )
