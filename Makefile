@@ -29,7 +29,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
-.PHONY: maskbench ratchets bench bench-json-schema bench-vllm fuzz pages docs wheel clean
+.PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -85,28 +85,26 @@ bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside 
 bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
 
+plots: $(VENV)/.installed ## Draw the plots of docs/performance.md from what the benchmarks left
+	$(PY) benchmarks/plots.py
+
 bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM (BENCH_ARGS="...")
 	$(PY_VLLM) benchmarks/vllm_backends.py $(SMOLLM2) $(BENCH_ARGS)
+
+bench-server: $(EXTENSION) $(VENV_MODELS)/.installed ## Let 64 clients stream from the server for a minute (BENCH_ARGS="...")
+	$(PY_MODELS) benchmarks/server_load.py $(BENCH_ARGS)
 
 fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
-pages: ## Write the pages of docs/ that are made from the sources
+pages: $(EXTENSION) ## Write the pages of docs/ that are made from the sources
 	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page
+	$(PY) -m tests.error_page --update
 
-docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the API documentation into site/
+docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/; broken links are errors
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --clean
 	$(CARGO) doc --locked --no-deps $(CRATES)
-	rm -rf site && mkdir -p site
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
-	$(PY) -m pdoc --output-directory site/python tokenstile '!tokenstile.kernels.torch_native' \
-		'!tokenstile.kernels.torch_compile' '!tokenstile.kernels.triton' '!tokenstile.kernels.triton_program' \
-		'!tokenstile.kernels.cuda' '!tokenstile.kernels.nvrtc' '!tokenstile.kernels.device_rows' \
-		'!tokenstile.kernels.pipeline' '!tokenstile.kernels.apply_token_bitmask' '!tokenstile.contrib.mlxlm' \
-		'!tokenstile.structured_output.adapters.xgrammar' \
-		'!tokenstile.structured_output.adapters.llguidance' '!tokenstile.structured_output.adapters.outlines_core' \
-		'!tokenstile.integrations.llama_cpp' '!tokenstile.integrations.outlines' \
-		'!tokenstile.integrations.ray' '!tokenstile.integrations.transformers' '!tokenstile.engine.models.llama_cpp' \
-		'!tokenstile.engine.models.transformers'
 
 wheel: $(VENV)/.installed ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist

@@ -18,6 +18,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import machine
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
 SCRIPT = SHARED / "bench" / "maskbench.py"
@@ -76,6 +78,8 @@ def compare(engines: list[Engine], schemas: int, seconds: int) -> str:
         print(f"{engine.name}: {time.monotonic() - started:.0f} s", file=sys.stderr)
         explain(path)
         done.append(path)
+    about = json.dumps(machine.describe(), indent=1)
+    (RESULTS / "json_schema.json").write_text(about + "\n", encoding="utf-8")
     report = [sys.executable, str(SCRIPT), "report", *map(str, done)]
     return subprocess.run(report, check=True, capture_output=True, text=True).stdout.rstrip()
 

@@ -28,10 +28,12 @@ from time import perf_counter_ns
 from types import ModuleType
 from typing import Any
 
+import machine
 import numpy as np
 from workloads import Workload, workloads
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+RESULTS = REPOSITORY / "benchmarks" / "results"
 PEER_TOKENS = 1_500
 PEER_SECONDS = 150
 SHARED_TOKENIZER = REPOSITORY.parent / "shared" / "tokenizers" / "llama3_1"
@@ -81,7 +83,7 @@ class Engine:
         self.module = module
         self.stop = tokenizer.stop
         if module.__name__ == "tokenstile":
-            path = REPOSITORY / "benchmarks" / "results" / "tokenizer.json"
+            path = RESULTS / "tokenizer.json"
             path.parent.mkdir(exist_ok=True)
             path.write_text(tokenizer.text)
             self.info = module.TokenizerInfo.from_file(
@@ -302,6 +304,10 @@ def main() -> None:
         rows[workload.name] = {name: in_a_process(name, workload, options.tokenizer) for name in engines}
         print(f"  {workload.name} done", file=sys.stderr)
     print(table(rows))
+    if options.only is None:
+        results = {"about": machine.describe(), "rows": rows, "table": table(rows)}
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / "grammars.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     if options.markdown:
         options.markdown.write_text(table(rows) + "\n")
 

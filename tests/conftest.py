@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tokenstile as xgr
+from tokenstile.disk_cache import CACHE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ASCII = [chr(code) for code in range(128)]
 WORDS = ["ab", "abc", "true", "false", "null", '{"', '":', '", "', "}}", "[]", "  ", "é", "日", "😀", "</s>"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the tests, and the processes that they start, away from the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CACHE_VARIABLE, str(tmp_path_factory.mktemp("cache", numbered=False)))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -41,6 +41,8 @@ class GrammarError(TokenstileError, ValueError, RuntimeError):
 
     ``str(error)`` is the whole report: the place, what is wrong, the line of the text with a caret under the column,
     and a hint. The attributes hold the same one by one.
+
+    What to do: correct the grammar.
     """
 
     message: str
@@ -80,55 +82,94 @@ class GrammarError(TokenstileError, ValueError, RuntimeError):
 
 
 class EBNFError(GrammarError):
-    """An EBNF text that is wrong."""
+    """An EBNF text that is wrong.
+
+    What to do: look at the caret.
+    """
 
 
 class RegexError(GrammarError):
-    """A regular expression that is wrong."""
+    """A regular expression that is wrong.
+
+    What to do: look at the caret.
+    """
 
 
 class LarkError(GrammarError):
-    """A Lark text that is wrong."""
+    """A Lark text that is wrong.
+
+    What to do: look at the caret.
+    """
 
 
 class JSONSchemaError(GrammarError):
-    """A JSON Schema that is malformed, or that no value satisfies; ``pointer`` says where."""
+    """A JSON Schema that is malformed, or that no value satisfies; ``pointer`` says where.
+
+    What to do: look at ``pointer``.
+    """
 
 
 class InvalidStructuralTagError(GrammarError):
-    """A structural tag that is wrong; ``path`` says where."""
+    """A structural tag that is wrong; ``path`` says where.
+
+    What to do: look at ``path``.
+    """
 
 
 class UnsupportedFeatureError(GrammarError):
-    """A construct that cannot be enforced exactly, and is refused rather than widened."""
+    """A construct that cannot be enforced exactly, and is refused rather than widened.
+
+    What to do: write it another way; for a JSON Schema ``on_unsupported="warn"`` drops the keyword and says so.
+    """
 
 
 class LimitExceededError(GrammarError):
-    """A limit of `tokenstile.Limits` was reached; ``help`` names the setting."""
+    """A limit of `tokenstile.Limits` was reached; ``help`` names the setting.
+
+    What to do: raise the setting that ``help`` names, if the input is trusted.
+    """
 
 
 class TokenizerError(TokenstileError, ValueError, RuntimeError):
-    """A vocabulary that cannot be used, or an argument that does not go with it."""
+    """A vocabulary that cannot be used, or an argument that does not go with it.
+
+    What to do: give the arguments that the message names, or a complete tokenizer file.
+    """
 
 
 class CancelledError(TokenstileError, RuntimeError):
-    """A compilation was stopped by its `tokenstile.CancelToken`."""
+    """A compilation was stopped by its `tokenstile.CancelToken`.
+
+    What to do: nothing: somebody asked for it.
+    """
 
 
 class DeserializeError(GrammarError):
-    """A serialized object that cannot be read back."""
+    """A serialized object that cannot be read back.
+
+    What to do: make it anew.
+    """
 
 
 class InvalidJSONError(DeserializeError):
-    """A text that is not JSON."""
+    """A text that is not JSON.
+
+    What to do: give the whole text that ``serialize_json`` returned.
+    """
 
 
 class DeserializeFormatError(DeserializeError):
-    """JSON that is not what was serialized, or that belongs to another tokenizer."""
+    """JSON that is not what was serialized, or that belongs to another tokenizer.
+
+    What to do: use the tokenizer that it was saved with.
+    """
 
 
 class DeserializeVersionError(DeserializeError):
-    """An object that another version serialized."""
+    """An object that another version serialized.
+
+    What to do: compile the grammar again.
+    """
 
 
 class InvalidArgumentError(TokenstileError, TypeError, ValueError, RuntimeError):
@@ -136,15 +177,23 @@ class InvalidArgumentError(TokenstileError, TypeError, ValueError, RuntimeError)
 
     It has three built-in bases because XGrammar raises ``ValueError`` for some of these and ``RuntimeError`` for
     others, and Python's own word is ``TypeError``.
+
+    What to do: correct the call.
     """
 
 
 class MatcherError(TokenstileError, RuntimeError):
-    """A call that the matcher's state does not allow, such as a rollback of more steps than were taken."""
+    """A call that the matcher's state does not allow, such as a rollback of more steps than were taken.
+
+    What to do: ask ``is_terminated`` first, or call ``reset``.
+    """
 
 
 class TokenBudgetError(TokenstileError, ValueError, RuntimeError):
-    """``max_tokens`` is too small for any output, or the vocabulary cannot spell any."""
+    """``max_tokens`` is too small for any output, or the vocabulary cannot spell any.
+
+    What to do: ask for at least ``tokens_needed``.
+    """
 
     max_tokens: int | None
     """What was asked for."""
@@ -166,4 +215,6 @@ class BitmaskError(TokenstileError, TypeError, ValueError, RuntimeError):
     """A bitmask or logits buffer of the wrong type, shape, device, or that cannot be written.
 
     It has three built-in bases for the reason that `InvalidArgumentError` has them.
+
+    What to do: make the bitmask with `tokenstile.allocate_token_bitmask`.
     """

@@ -13,6 +13,8 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 FILE = re.compile(r"`([\w.]+)`:\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TIME = re.compile(r"[\d.,]+ (µs|ms)")
+AGE = re.compile(r" +\d+ s ago$")
+FOLDER = re.compile(r"(in|from) /\S+$")
 
 
 def write_files(folder: Path) -> None:
@@ -31,6 +33,11 @@ def commands() -> list[tuple[str, str]]:
     return found
 
 
+def needs_model(command: str) -> bool:
+    """Tell whether a command of the page is one of those that need the embedded model."""
+    return command.startswith(("tokenstile generate", "tokenstile cache"))
+
+
 def run_documented(command: str, folder: Path) -> str:
     """Run a command of the page, and give what it writes."""
     arguments = shlex.split(command)[1:]
@@ -46,5 +53,9 @@ def run_documented(command: str, folder: Path) -> str:
 
 
 def plain(text: str) -> str:
-    """Take off what differs from run to run: times, and white space at the ends of lines."""
-    return "\n".join(TIME.sub(r"N \1", line).rstrip() for line in text.strip("\n").splitlines())
+    """Take off what differs from run to run: times, the user's folders, and white space at the ends of lines."""
+    return "\n".join(_plain_line(line.rstrip()) for line in text.strip("\n").splitlines())
+
+
+def _plain_line(line: str) -> str:
+    return FOLDER.sub(r"\1 FOLDER", AGE.sub(" N s ago", TIME.sub(r"N \1", line)))

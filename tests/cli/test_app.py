@@ -11,7 +11,7 @@ import pytest
 import tokenstile
 from tokenstile.cli import app as app_module
 
-COMMANDS = [name for name in app_module._COMMANDS if name != "serve"]
+COMMANDS = app_module._COMMANDS
 
 
 def test_version(run):
@@ -23,9 +23,13 @@ def test_help_lists_the_commands(run):
     assert all(name in out for name in COMMANDS)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command",
+    [[name] for name in COMMANDS if name != "cache"]
+    + [["cache", name] for name in ("list", "warm", "clear")],
+)
 def test_every_command_has_help_and_json(run, command):
-    result = run(command, "--help")
+    result = run(*command, "--help")
     assert result.code == 0
     assert "--json" in result.out
 
@@ -33,6 +37,33 @@ def test_every_command_has_help_and_json(run, command):
 def test_wrong_usage(run):
     assert run("no-such-command").code == 2
     assert run("check").code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["check"], "Missing argument"),
+        (["check", "--no-such-option"], "--no-such-option"),
+        (["no-such-command"], "no-such-command"),
+        (["explain", "a", "--kind", "klingon"], "klingon"),
+        (["generate", "--n", "many"], "--n"),
+        (["cache", "lst"], "lst"),
+    ],
+)
+def test_wrong_usage_as_json(run, arguments, word):
+    result = run(*arguments, "--json")
+    assert result.code == 2
+    assert result.json["error"]["type"] == "UsageError"
+    assert word in result.json["error"]["message"]
+    assert result.json["error"]["help"].endswith("--help")
+    assert not result.err
+
+
+def test_exit_codes_with_json(run, person):
+    assert run("check", person, "--json").code == 0
+    assert run("check", '{"type": "string", "minLength": 2, "maxLength": 1}', "--json").code == 1
+    assert run("check", "nowhere.json", "--json").code == 2
+    assert run("check", "--help", "--json").code == 0
 
 
 def test_completion():

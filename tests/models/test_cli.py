@@ -8,9 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from tests.cli.documented import commands, run_documented, write_files
+from tests.cli.documented import commands, needs_model, run_documented, write_files
 from tests.test_docs import ROOT
 
+from tokenstile.disk_cache import CACHE_VARIABLE
 from tokenstile.engine import Engine, SamplingParams
 from tokenstile.engine.models.loading import load_model
 from tokenstile.structured_output import StructuredOutputsParams
@@ -72,12 +73,34 @@ def test_demo(monkeypatch):
     assert "of them forced" in out
 
 
-@pytest.mark.parametrize(
-    ("command", "said"), [one for one in commands() if one[0].startswith("tokenstile generate")]
-)
-def test_documented_commands(command, said, tmp_path):
+def test_documented_commands(tmp_path, monkeypatch):
+    """In the order of the page, with a cache of their own."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     write_files(tmp_path)
-    assert run_documented(command, tmp_path) == said
+    for command, said in commands():
+        if needs_model(command):
+            if command.endswith("warm"):
+                run_documented("tokenstile cache clear", tmp_path)
+            assert run_documented(command, tmp_path) == said, command
+
+
+def test_a_second_start_does_not_need_llama_cpp(tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    code = (
+        "import sys; from tokenstile.cli.vocabularies import load_vocabulary as load; "
+        "print(load(None).info.fingerprint, 'llama_cpp' in sys.modules)"
+    )
+    _, first, _ = run("-c", code)
+    _, second, _ = run("-c", code)
+    assert first.split()[1:] == ["True"]
+    assert second.split() == [first.split()[0], "False"]
+
+
+def test_a_model_with_a_kept_vocabulary_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    first, second = (load_model(num_slots=1, max_length=64, num_threads=1) for _ in range(2))
+    assert len(list(tmp_path.iterdir())) == 1
+    assert first.model.tokenizer_info == second.model.tokenizer_info
 
 
 def test_a_folder_of_huggingface(hf_folder):

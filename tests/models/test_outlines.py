@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from typing import Literal
 
 import numpy as np
 import outlines
 import pytest
+from outlines.types.dsl import python_types_to_terms, to_regex
+from tests.test_docs import ROOT
 
 import tokenstile as xgr
 from tokenstile.integrations.outlines import GrammarProcessor, grammar_processor, tokenizer_info
@@ -79,3 +82,51 @@ def test_wrong_arguments(model):
         tokenizer_info(object())
     with pytest.raises(xgr.InvalidArgumentError, match="jax"):
         GrammarProcessor(xgr.GrammarCompiler(tokenizer_info(model)).compile_regex("a"), "jax")
+
+
+PAGE = ROOT / "docs" / "migrating-from-outlines.md"
+ROW = re.compile(
+    r"^\| `(\{.*?\})` \| `(.*?)` \| (accepted|refused)\b.*? \| (accepted|refused)\b.*? \|$", re.MULTILINE
+)
+DOCUMENTED = ROW.findall(PAGE.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_a_table():
+    assert len(DOCUMENTED) >= 10
+
+
+@pytest.mark.parametrize(("schema", "text", "there", "here"), DOCUMENTED)
+def test_what_a_schema_means(schema, text, there, here):
+    """The page about moving from Outlines says what is so, of both."""
+    pattern = to_regex(outlines.json_schema(schema))
+    assert (re.fullmatch(pattern, text) is not None) == (there == "accepted")
+    grammar = xgr.Grammar.from_json_schema(schema)
+    assert xgr.testing._is_grammar_accept_string(grammar, text) == (here == "accepted")
+
+
+TYPES = [
+    name for name in outlines.types.__all__ if isinstance(getattr(outlines.types, name), outlines.types.Regex)
+]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_types_of_outlines_are_regexes_here(name):
+    pattern = getattr(outlines.types, name).pattern
+    assert xgr.Grammar.from_regex(pattern)
+
+
+@pytest.mark.parametrize(
+    ("term", "fits", "fails"),
+    [
+        (outlines.types.either("yes", "no"), "no", "nope"),
+        (outlines.types.optional("a") + outlines.types.digit, "7", "a"),
+        (outlines.types.between(2, 3, outlines.types.digit), "123", "1"),
+        (Literal["a", "b"], "b", "c"),
+        (int, "-12", "1.5"),
+        (list[int], "[1, 2]", "[]"),
+    ],
+)
+def test_terms_of_outlines_are_regexes_here(term, fits, fails):
+    grammar = xgr.Grammar.from_regex(to_regex(python_types_to_terms(term)))
+    assert xgr.testing._is_grammar_accept_string(grammar, fits)
+    assert not xgr.testing._is_grammar_accept_string(grammar, fails)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import subprocess
 import sys
 
@@ -33,4 +35,24 @@ def test_what_is_wrong_is_said(arguments, said):
     done = run(*arguments)
     assert done.returncode == 2
     assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    told = run(*arguments, "--json")
+    assert told.returncode == 2
+    assert said in json.loads(told.stdout)["error"]["message"]
+
+
+def test_a_port_that_is_taken():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("--port", str(taken.getsockname()[1]), "--json")
+    assert done.returncode == 2
+    assert "cannot listen" in json.loads(done.stdout)["error"]["message"]
+    assert "Loading" not in done.stderr
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "jinja2"])
+def test_what_is_missing_is_named(package):
+    code = f"import sys; sys.modules[{package!r}] = None; from tokenstile.cli.serve import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "tokenstile[serve]" in done.stderr
     assert "Traceback" not in done.stderr

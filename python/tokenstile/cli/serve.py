@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Annotated
 
 try:
     import typer
+
+    from tokenstile.cli.outcome import JsonFlag, print_json, tells_errors
 except ImportError as error:
-    raise ImportError("the command line needs typer: pip install 'tokenstile[serve]'") from error
+    raise ImportError("the command line needs typer and rich: pip install 'tokenstile[serve]'") from error
 
 __all__ = ["main", "serve"]
 
 
+@tells_errors
 def serve(
     model: Annotated[
         str | None,
@@ -28,7 +32,10 @@ def serve(
     slots: Annotated[int, typer.Option(min=1, help="Outputs that are written at once; others wait.")] = 8,
     max_length: Annotated[int, typer.Option(min=16, help="Tokens of a prompt and its output.")] = 2048,
     speculate: Annotated[int, typer.Option(min=0, help="Tokens that are guessed ahead.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads of the model.")] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads of the model; by default one less than there are processors."),
+    ] = None,
     tool_format: Annotated[
         str, typer.Option(help="The family of models whose tool calls are written.")
     ] = "qwen_3",
@@ -39,7 +46,12 @@ def serve(
         int, typer.Option(min=1, help="Outputs under way or waiting; more get a 429.")
     ] = 256,
     max_body_bytes: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 4 << 20,
-    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds for a request.")] = 300.0,
+    timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds for a request, from when the model begins with it.")
+    ] = 300.0,
+    queue_timeout: Annotated[
+        float, typer.Option(min=0.001, help="Seconds that a request waits for the model to begin with it.")
+    ] = 600.0,
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(help="A name by which the server may be called, beside localhost; * for any."),
@@ -47,10 +59,13 @@ def serve(
     cors_origin: Annotated[list[str] | None, typer.Option(help="A web page that may use the server.")] = None,
     playground: Annotated[bool, typer.Option(help="Whether there is a page at /.")] = True,
     log_level: Annotated[str, typer.Option(help="debug, info, warning, error.")] = "info",
+    as_json: JsonFlag = False,
 ) -> None:
-    """Serve a model over HTTP, with OpenAI's API and structured output."""
-    from tokenstile.exceptions import TokenstileError  # noqa: PLC0415 - --help is quick
-    from tokenstile.server import ServerConfig  # noqa: PLC0415
+    """Serve a model over HTTP, with OpenAI's API and structured output.
+
+    With `--json` the address is written as JSON once the model is loaded, and so are errors.
+    """
+    from tokenstile.server import ServerConfig  # noqa: PLC0415 - --help is quick
     from tokenstile.server.running import EngineOptions, is_loopback, load_app  # noqa: PLC0415
     from tokenstile.server.running import serve as listen  # noqa: PLC0415
     from tokenstile.structured_output import ReasoningMarkers  # noqa: PLC0415
@@ -58,29 +73,40 @@ def serve(
     if not is_loopback(host) and api_key is None:
         typer.echo("Warning: other machines can reach this server, and it has no API key.", err=True)
     own_name = [] if host in {"0.0.0.0", "::"} else [host]  # noqa: S104 - compared with
-    try:
-        config = ServerConfig(
-            model_name=name or "default",
-            api_key=api_key,
-            tool_format=tool_format,
-            reasoning=None if thinking is None else ReasoningMarkers(start=thinking[0], end=thinking[1]),
-            allowed_hosts=("localhost", "127.0.0.1", "[::1]", *own_name, *(allowed_host or [])),
-            cors_origins=tuple(cors_origin or []),
-            playground=playground,
-            max_concurrent=max_concurrent,
-            max_body_bytes=max_body_bytes,
-            timeout=timeout,
-        )
-        options = EngineOptions(
-            num_slots=slots, max_length=max_length, num_speculative_tokens=speculate, num_threads=threads
-        )
-        typer.echo(f"Loading {model or 'SmolLM2-135M-Instruct'} ...", err=True)
-        app = load_app(model, config, options)
-    except (TokenstileError, ImportError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(2) from error
-    typer.echo(f"The API is at http://{host}:{port}/v1, the playground at http://{host}:{port}/", err=True)
+    config = ServerConfig(
+        model_name=name or "default",
+        api_key=api_key,
+        tool_format=tool_format,
+        reasoning=None if thinking is None else ReasoningMarkers(start=thinking[0], end=thinking[1]),
+        allowed_hosts=("localhost", "127.0.0.1", "[::1]", *own_name, *(allowed_host or [])),
+        cors_origins=tuple(cors_origin or []),
+        playground=playground,
+        max_concurrent=max_concurrent,
+        max_body_bytes=max_body_bytes,
+        timeout=timeout,
+        queue_timeout=queue_timeout,
+    )
+    options = EngineOptions(
+        num_slots=slots, max_length=max_length, num_speculative_tokens=speculate, num_threads=threads
+    )
+    _check_port(host, port)
+    typer.echo(f"Loading {model or 'SmolLM2-135M-Instruct'} ...", err=True)
+    app = load_app(model, config, options)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    if as_json:
+        print_json({"api": f"{address}/v1", "playground": f"{address}/" if playground else None})
+    else:
+        typer.echo(f"The API is at {address}/v1, the playground at {address}/", err=True)
     listen(app, host=host, port=port, log_level=log_level)
+
+
+def _check_port(host: str, port: int) -> None:
+    """Say that a place is taken before the model is loaded, which takes long."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host, port), family=family).close()
+    except OSError as error:
+        raise OSError(f"cannot listen at {host}, port {port}: {error.strerror or error}") from error
 
 
 def main() -> None:

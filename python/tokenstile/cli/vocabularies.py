@@ -6,13 +6,16 @@ the embedded model's.
 """
 
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tokenstile.cli.outcome import notes
+from tokenstile.disk_cache import DiskCache, encoding_key, gguf_key
 from tokenstile.engine.models.embedded import (
     EMBEDDED_MODEL,
     HOW_TO_GET_IT,
@@ -22,7 +25,7 @@ from tokenstile.engine.models.embedded import (
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.tokenizer_info import TokenizerInfo
 
-__all__ = ["TokenizerOption", "Vocabulary", "load_vocabulary", "spell_token"]
+__all__ = ["Reader", "TokenizerOption", "Vocabulary", "find_reader", "load_vocabulary", "spell_token"]
 
 TokenizerOption = Annotated[
     str | None,
@@ -43,27 +46,47 @@ class Vocabulary:
     name: str
 
 
+@dataclass(frozen=True)
+class Reader:
+    """A vocabulary that is known by name, and how to get at it."""
+
+    name: str
+    read: Callable[[], TokenizerInfo]
+    key: str | None = None
+    """Where the disk cache keeps it; ``None`` if reading it is as fast."""
+
+
 def load_vocabulary(name: str | None) -> Vocabulary:
-    """Load a vocabulary by its name."""
+    """Load a vocabulary by its name, from the disk cache where that is faster."""
+    reader = find_reader(name)
+    return Vocabulary(DiskCache().vocabulary(reader.key, reader.name, reader.read), reader.name)
+
+
+def find_reader(name: str | None) -> Reader:
+    """Find out what a name stands for; nothing is read yet."""
     if name is None:
         path = embedded_gguf()
         if path is not None and importlib.util.find_spec("llama_cpp") is not None:
-            return Vocabulary(_from_gguf(path), EMBEDDED_MODEL)
+            return Reader(EMBEDDED_MODEL, partial(_from_gguf, path), gguf_key(path))
         notes().print(f"[dim]taking single bytes for tokens: {HOW_TO_GET_IT}[/]")
         name = "bytes"
     if name == "bytes":
-        return Vocabulary(TokenizerInfo([*(bytes([byte]) for byte in range(256)), b"</s>"]), name)
-    return Vocabulary(_from_name(name), name)
-
-
-def _from_name(name: str) -> TokenizerInfo:
+        return Reader(name, _single_bytes)
     path = Path(name)
     if path.suffix == ".gguf":
-        return _from_gguf(path)
+        return Reader(name, partial(_from_gguf, path), gguf_key(path))
     if path.suffix == ".tiktoken":
-        return TokenizerInfo.from_tiktoken(path)
+        return Reader(name, partial(TokenizerInfo.from_tiktoken, path))
     if path.exists():
-        return TokenizerInfo.from_file(path)
+        return Reader(name, partial(TokenizerInfo.from_file, path))
+    return Reader(name, partial(_from_encoding, name), encoding_key(name))
+
+
+def _single_bytes() -> TokenizerInfo:
+    return TokenizerInfo([*(bytes([byte]) for byte in range(256)), b"</s>"])
+
+
+def _from_encoding(name: str) -> TokenizerInfo:
     _check_encoding(name)
     return TokenizerInfo.from_tiktoken(name)
 

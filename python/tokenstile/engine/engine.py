@@ -26,6 +26,7 @@ import itertools
 import logging
 import operator
 import threading
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -226,6 +227,7 @@ class Engine:
                 with self._wake:
                     self._waiting.remove(request)
                 request.slot = self._free_slots.pop()
+                request.begun_at = time.monotonic()
                 self._running.append(request)
 
     def _plan(self) -> list[_Turn]:

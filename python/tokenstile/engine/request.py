@@ -79,6 +79,8 @@ class GenerationRequest:
         """All tokens that end the output."""
         self.error: BaseException | None = None
         self.finish_reason: FinishReason | None = None
+        self.begun_at: float | None = None
+        """When it got a slot of the model, on the clock of ``time.monotonic``; until then it waits."""
         # What follows belongs to the engine.
         self.structured: StructuredOutputRequest | None = None
         self.slot: int | None = None

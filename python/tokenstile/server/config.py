@@ -52,7 +52,9 @@ class ServerConfig:
     max_inspected_tokens: int = 4_096
     """Tokens of a text that the playground looks at."""
     timeout: float = 300.0
-    """Seconds for one request."""
+    """Seconds for one request, from when the model begins with it."""
+    queue_timeout: float = 600.0
+    """Seconds that a request waits for the model to begin; its grammar is compiled meanwhile."""
     body_timeout: float = 30.0
     """Seconds for the body of a request to come."""
 
@@ -60,7 +62,7 @@ class ServerConfig:
         for name in ("max_body_bytes", "max_concurrent", "max_choices", "max_tokens", "max_tools"):
             if not getattr(self, name) > 0:
                 raise InvalidArgumentError(f"{name} must be positive, not {getattr(self, name)}")
-        if not self.timeout > 0 or self.max_whitespace < 1:
-            raise InvalidArgumentError("timeout and max_whitespace must be positive")
+        if not (self.timeout > 0 and self.queue_timeout > 0 and self.max_whitespace > 0):
+            raise InvalidArgumentError("timeout, queue_timeout and max_whitespace must be positive")
         if self.api_key is not None and not self.api_key.strip():
             raise InvalidArgumentError("the API key must not be blank")

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-import uvicorn
+try:
+    import uvicorn
+    import uvicorn.config
+except ImportError as error:
+    raise ImportError("the server needs uvicorn: pip install 'tokenstile[serve]'") from error
 
 from tokenstile.engine import Engine
 from tokenstile.engine.models.loading import load_model
@@ -15,11 +20,14 @@ from tokenstile.server.app import create_app
 from tokenstile.server.chat_template import ChatTemplate
 from tokenstile.server.config import ServerConfig
 from tokenstile.server.tools import ToolFormat
+from tokenstile.structured_output import StructuredOutputManager
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from starlette.applications import Starlette
+
+    from tokenstile.engine.models import Model
 
 __all__ = ["EngineOptions", "is_loopback", "load_app", "serve"]
 
@@ -37,7 +45,7 @@ class EngineOptions:
     num_speculative_tokens: int = 0
     """Tokens that are guessed ahead."""
     num_threads: int | None = None
-    """Threads of the model."""
+    """Threads of the model; by default one less than there are processors."""
 
 
 def load_app(
@@ -54,11 +62,27 @@ def load_app(
         num_threads=options.num_threads,
     )
     engine = Engine(
-        loaded.model, num_speculative_tokens=options.num_speculative_tokens, reasoning=config.reasoning
+        loaded.model,
+        num_speculative_tokens=options.num_speculative_tokens,
+        manager=_manager(loaded.model, config, options),
     )
     if config.model_name == ServerConfig.__dataclass_fields__["model_name"].default:
         config = replace(config, model_name=loaded.name)
     return create_app(engine, ChatTemplate.of_model(loaded.model), config)
+
+
+def _manager(model: Model, config: ServerConfig, options: EngineOptions) -> StructuredOutputManager:
+    """Make the engine's manager: a grammar waits its turn as long as a request does.
+
+    Compiling it has a limit of its own, `tokenstile.Limits.max_compile_time`, which counts from when it begins.
+    """
+    return StructuredOutputManager(
+        model.tokenizer_info,
+        max_num_seqs=model.num_slots,
+        num_speculative_tokens=options.num_speculative_tokens,
+        reasoning=config.reasoning,
+        compile_timeout=config.queue_timeout,
+    )
 
 
 def is_loopback(host: str) -> bool:
@@ -70,7 +94,15 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(app: Starlette, *, host: str = "127.0.0.1", port: int = 8000, log_level: str = "info") -> None:
-    """Listen, until interrupted."""
+    """Listen, until interrupted. What is logged goes to the standard error stream."""
+    logging_config = deepcopy(uvicorn.config.LOGGING_CONFIG)
+    logging_config["handlers"]["access"]["stream"] = "ext://sys.stderr"
     uvicorn.run(
-        app, host=host, port=port, log_level=log_level, timeout_graceful_shutdown=5, server_header=False
+        app,
+        host=host,
+        port=port,
+        log_config=logging_config,
+        log_level=log_level,
+        timeout_graceful_shutdown=5,
+        server_header=False,
     )

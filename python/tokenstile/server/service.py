@@ -34,6 +34,7 @@ __all__ = ["Generation", "Service"]
 
 _LARGEST_SEED = 1 << 63
 _SIDE_THREADS = 2
+_LOOK_AGAIN = 0.25
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Generation:
     service: Service
     structure: Structure
     requests: list[GenerationRequest]
-    deadline: float
+    asked_at: float
     num_prompts: int
 
     async def events(self) -> AsyncGenerator[tuple[int, Chunk]]:
@@ -68,14 +69,32 @@ class Generation:
             self.close()
 
     async def _before_deadline(self, queue: asyncio.Queue[tuple[int, Chunk]]) -> tuple[int, Chunk]:
-        try:
-            async with asyncio.timeout(self.deadline - time.monotonic()):
-                return await queue.get()
-        except TimeoutError:
+        while True:
+            patience = min(self._deadline() - time.monotonic(), _LOOK_AGAIN)
+            try:
+                async with asyncio.timeout(patience):
+                    return await queue.get()
+            except TimeoutError:
+                # The model may have begun meanwhile, and then there is another deadline.
+                if time.monotonic() >= self._deadline():
+                    raise self._too_late() from None
+
+    def _deadline(self) -> float:
+        """Say until when to wait: for the model to begin with all outputs, and then for it to be done."""
+        begun = [request.begun_at for request in self.requests if request.begun_at is not None]
+        if len(begun) < len(self.requests):
+            return self.asked_at + self.service.config.queue_timeout
+        return max(begun) + self.service.config.timeout
+
+    def _too_late(self) -> ApiError:
+        config = self.service.config
+        if any(request.begun_at is None for request in self.requests):
             text = (
-                f"the request took longer than {self.service.config.timeout:g} seconds; ask for fewer tokens"
+                f"the request waited longer than {config.queue_timeout:g} seconds for others; try again later"
             )
-            raise ApiError(504, text, code="timeout") from None
+            return ApiError(503, text, code="overloaded")
+        text = f"the request took longer than {config.timeout:g} seconds; ask for fewer tokens"
+        return ApiError(504, text, code="timeout")
 
     async def _check(self, request: GenerationRequest) -> None:
         if request.finish_reason is FinishReason.ERROR:
@@ -91,8 +110,11 @@ class Generation:
             return
         waiting = asyncio.shield(asyncio.wrap_future(structured.future))
         try:
-            async with asyncio.timeout(self.deadline - time.monotonic()):
+            async with asyncio.timeout(self._deadline() - time.monotonic()):
                 await waiting
+        except TimeoutError:
+            self.close()
+            raise self._too_late() from None
         except asyncio.CancelledError:
             self.close()
             raise
@@ -162,7 +184,7 @@ class Service:
         structure: Structure,
     ) -> Generation:
         """Begin the outputs of a request."""
-        deadline = time.monotonic() + self.config.timeout
+        asked_at = time.monotonic()
         self._check_size(len(prompts) * request.n)
         tokens = [
             await asyncio.to_thread(self.engine.model.encode, prompt) if isinstance(prompt, str) else prompt
@@ -170,7 +192,7 @@ class Service:
         ]
         self._check_room(len(prompts) * request.n)
         backend = self.open_backend if structure.is_open else self.closed_backend
-        generation = Generation(self, structure, [], deadline, len(prompts))
+        generation = Generation(self, structure, [], asked_at, len(prompts))
         try:
             for prompt in tokens:
                 for at in range(request.n):

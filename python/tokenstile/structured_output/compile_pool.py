@@ -33,7 +33,10 @@ GrammarFuture = Future[StructuredOutputGrammar]
 
 
 class CompileTimeoutError(LimitExceededError):
-    """A grammar was not ready in the time that its request has."""
+    """A grammar was not ready in the time that its request has.
+
+    What to do: raise the request's timeout.
+    """
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokenstile.engine.models import Feed
+    from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = ["LlamaCppModel"]
 
@@ -37,9 +38,11 @@ class LlamaCppModel:
         max_length: int = 1024,
         max_batch_tokens: int = 512,
         num_threads: int | None = None,
+        info: TokenizerInfo | None = None,
     ) -> None:
+        """Take a loaded model; ``info`` is its vocabulary, where that is known already."""
         self.llama = llama
-        self.tokenizer_info = read_tokenizer(llama)
+        self.tokenizer_info = info or read_tokenizer(llama)
         self.num_slots = num_slots
         self.max_length = max_length
         self._max_batch_tokens = max_batch_tokens

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenstile.disk_cache import DiskCache, gguf_key
 from tokenstile.engine.models.embedded import (
     EMBEDDED_MODEL,
     HOW_TO_GET_IT,
     embedded_gguf,
     silence_llama,
 )
+from tokenstile.engine.models.threads import default_threads, let_threads_sleep
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -57,6 +61,9 @@ def load_model(
 ) -> LoadedModel:
     """Load a model; without a name, the embedded one.
 
+    It has ``num_slots`` outputs at a time, each with its prompt at most ``max_length`` tokens long. ``num_threads`` is
+    for models of llama.cpp; by default it is one less than there are processors.
+
     Raises ``ImportError`` where a library for it is missing, and `InvalidArgumentError` where there is no such model.
     """
     path = embedded_gguf() if name is None else Path(name)
@@ -73,18 +80,22 @@ def load_model(
 def _load_gguf(
     path: Path, name: str, num_slots: int, max_length: int, num_threads: int | None
 ) -> LoadedModel:
-    import llama_cpp  # noqa: PLC0415 - after the module above, which says what is missing
-
+    let_threads_sleep()
+    # First, because it says what to install where llama.cpp is missing.
     from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - only when used
+    from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415
 
+    llama_cpp = import_module("llama_cpp")
     silence_llama()
+    num_threads = num_threads or default_threads()
     try:
         # The engine has a context of its own, so this one may be small.
         llama = llama_cpp.Llama(str(path), n_ctx=32, n_threads=num_threads, verbose=False)
     except ValueError as error:
         raise InvalidArgumentError(f"llama.cpp cannot load {path}: {error}") from error
+    info = DiskCache().vocabulary(gguf_key(path), name, partial(tokenizer_info, llama))
     model = LlamaCppModel(
-        llama, num_slots=num_slots, max_length=_length(llama, max_length), num_threads=num_threads
+        llama, num_slots=num_slots, max_length=_length(llama, max_length), num_threads=num_threads, info=info
     )
     return LoadedModel(name, model, _gguf_template(llama))
 
@@ -112,10 +123,10 @@ def _gguf_template(llama: Any) -> Callable[[list[dict[str, str]]], str] | None: 
 
 
 def _load_folder(path: Path, name: str, num_slots: int, max_length: int) -> LoadedModel:
-    import transformers  # noqa: PLC0415 - after the module above, which says what is missing
-
+    # First, because it says what to install where transformers is missing.
     from tokenstile.engine.models.transformers import TransformersModel  # noqa: PLC0415 - only when used
 
+    transformers = import_module("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)
     network = transformers.AutoModelForCausalLM.from_pretrained(path)
     model = TransformersModel(network, tokenizer, num_slots=num_slots, max_length=max_length)

@@ -174,6 +174,14 @@ function showRefusal(token) {
   if (expected) $("refusal").append(" There could be: ", element("code", expected), token.could_end ? ", or the end." : ".");
 }
 
+// The matcher tells "steps: 5, completed: false, terminated: false"; people read the parts that hold.
+function stateInWords(text) {
+  const facts = Object.fromEntries(text.split(", ").map((part) => part.split(": ")));
+  if (facts.steps === undefined) return text;
+  const holds = ["completed", "terminated"].filter((name) => facts[name] === "true");
+  return [`after ${facts.steps} ${facts.steps === "1" ? "step" : "steps"}`, ...holds].join(", ");
+}
+
 function showCursor(cursor) {
   const number = (value) => value.toLocaleString("en");
   const facts = [
@@ -182,7 +190,7 @@ function showCursor(cursor) {
     ["Text that must come", cursor.must ? JSON.stringify(cursor.must) : "none"],
     ["Next bytes", cursor.next_bytes.join("  ") || "none"],
     ["May the text end here?", cursor.can_end || cursor.is_terminated ? "yes" : "no"],
-    ["State", cursor.state],
+    ["State", stateInWords(cursor.state)],
   ];
   $("facts").replaceChildren(...facts.map(([name, value]) => {
     const pair = element("div");
