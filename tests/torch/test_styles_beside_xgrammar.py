@@ -20,6 +20,7 @@ FOLDER = Path(__file__).parents[2] / "testdata" / "structural_tag"
 FILES = sorted(path for path in FOLDER.glob("*.toml") if path.stem not in {"style_gemma", "tokens"})
 DIFFERENT = {
     "a-key-that-cannot-be-carried",
+    "a-key-with-a-mark",
     "a-string-or-something-else",
     "any-arguments",
     "any-text-may-have-nulls",
@@ -30,6 +31,7 @@ DIFFERENT = {
     "error-an-excluded-string-begins-a-trigger",
     "error-empty-exclude",
     "error-no-object",
+    "error-tokens-of-a-text",
     "error-the-end-around-in-a-trigger",
     "error-unknown-field",
     "excluded-strings",

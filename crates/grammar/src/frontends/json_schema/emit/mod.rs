@@ -126,10 +126,18 @@ impl Emitter<'_> {
         if excludes.is_empty() {
             return Ok(());
         }
+        let languages = &self.expander.algebra.languages;
+        if let Some(&known) = languages.known.excluded.get(&**excludes) {
+            self.free = Some(known);
+            return Ok(());
+        }
         let free = FreeText::new(excludes, budget)?;
         let dfa = Arc::new(free.dfa(&Spoiled::default(), budget)?);
         let automaton = Automaton { source: free.source("").into(), dfa: dfa.into() };
-        self.free = Some(self.builder().automaton(automaton));
+        let key = excludes.as_slice().into();
+        let made = self.builder().automaton(automaton);
+        self.expander.algebra.languages.known.excluded.insert(key, made);
+        self.free = Some(made);
         Ok(())
     }
 

@@ -44,6 +44,8 @@ pub struct Known {
     pub numbers: FxHashMap<(NumberSet, bool), ExprId>,
     /// Texts that hold none of some strings, and come before the first of them.
     pub free_texts: FxHashMap<Box<[Box<str>]>, ExprId>,
+    /// Texts that hold none of some strings: a request has one such list for all of its tools.
+    pub excluded: FxHashMap<Box<[String]>, ExprId>,
 }
 
 impl<'b> Languages<'b> {
