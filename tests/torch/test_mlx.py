@@ -65,7 +65,8 @@ def test_refused(mask, logits, columns):
 
 
 def test_the_arguments_are_those_of_xgrammar():
-    parameters = inspect.signature(kernels.apply_token_bitmask_mlx).parameters
+    module = importlib.import_module("tokenstile.kernels.apply_token_bitmask_mlx")
+    parameters = inspect.signature(module.apply_token_bitmask_mlx).parameters
     assert list(parameters) == ["bitmask", "logits", "vocab_size"]
 
 

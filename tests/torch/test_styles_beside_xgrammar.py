@@ -30,6 +30,7 @@ DIFFERENT = {
     "dispatch-in-a-tag",
     "error-an-excluded-string-begins-a-trigger",
     "error-empty-exclude",
+    "error-grammar-of-nothing",
     "error-no-object",
     "error-tokens-of-a-text",
     "error-the-end-around-in-a-trigger",
