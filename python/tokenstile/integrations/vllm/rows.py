@@ -89,23 +89,59 @@ def fill(
 ) -> npt.NDArray[np.int32]:
     """Return the rows of all requests, in their order; they live in the manager's buffer until the next call."""
     bitmask = _buffer(manager)
+    if any(map(drafts_of.get, request_ids)):
+        count = _fill_along_drafts(manager, requests, request_ids, drafts_of, bitmask)
+    else:
+        count = _fill_one_each(manager, [requests[request_id] for request_id in request_ids], bitmask)
+    return bitmask[:count]
+
+
+def _fill_one_each(
+    manager: Any,  # noqa: ANN401 - of vLLM
+    requests: list[Any],
+    bitmask: npt.NDArray[np.int32],
+) -> int:
+    """Fill one row for each request, and return how many.
+
+    PERF: nearly all steps of an engine without a drafter come here, and most of their time is Python's work for each
+    request: with the places of drafts, which nobody asks for, it was 1.6 us instead of 1.
+    """
     bounds_of = manager._get_constraint_bounds  # noqa: SLF001 - as vLLM does
-    batch, has_drafts = _Batch(), False
+    matchers, rows, free = [], [], []
+    for row, request in enumerate(requests):
+        if bounds_of(request, ()).constraint_start > 0:
+            free.append(row)
+        else:
+            matchers.append(grammar_of(request).matcher)
+            rows.append(row)
+    if matchers:
+        batch_fill_drafts(manager.backend.batch, matchers, rows, None, None, bitmask)
+    if free:
+        bitmask[free] = -1
+    return len(requests)
+
+
+def _fill_along_drafts(
+    manager: Any,  # noqa: ANN401 - of vLLM
+    requests: dict[str, Any],
+    request_ids: list[str],
+    drafts_of: dict[str, list[int]],
+    bitmask: npt.NDArray[np.int32],
+) -> int:
+    """Fill the rows of requests of which some have drafts, and return how many."""
+    batch = _Batch()
     for request_id in request_ids:
         request, drafts = requests[request_id], drafts_of.get(request_id, ())
-        has_drafts = has_drafts or bool(drafts)
-        batch.add(request, drafts, bounds_of(request, strip_speculative_padding(drafts) if drafts else ()))
+        bounds = manager._get_constraint_bounds(request, strip_speculative_padding(drafts))  # noqa: SLF001 - as vLLM
+        batch.add(request, drafts, bounds)
     if batch.matchers:
-        taken = [place.drafts[place.grammar_start :] for place in batch.places] if has_drafts else None
-        outcomes = batch_fill_drafts(
-            manager.backend.batch, batch.matchers, batch.starts, taken, None, bitmask
-        )
-        if has_drafts:
-            for place, found in zip(batch.places, outcomes, strict=True):
-                batch.note(place, found)
+        taken = [place.drafts[place.grammar_start :] for place in batch.places]
+        results = batch_fill_drafts(manager.backend.batch, batch.matchers, batch.starts, taken, None, bitmask)
+        for place, outcomes in zip(batch.places, results, strict=True):
+            batch.note(place, outcomes)
     for rows in batch.free:
         bitmask[rows] = -1
-    return bitmask[: batch.row]
+    return batch.row
 
 
 def _buffer(manager: Any) -> npt.NDArray[np.int32]:  # noqa: ANN401 - of vLLM
