@@ -314,7 +314,7 @@ mod tests {
         let compiled = CompiledGrammar::new(grammar, vocab, limits, &budget).unwrap();
         let mut matcher = Matcher::new(compiled, MatcherOptions::default());
         matcher.watch_captures().unwrap();
-        let mut told = |matcher: &mut Matcher, token: u32| {
+        let told = |matcher: &mut Matcher, token: u32| {
             assert!(matcher.accept_token(token));
             matcher.new_captures().unwrap().len()
         };
