@@ -101,7 +101,9 @@ def test_a_rule_that_cannot_end_goes_on(compiler):
 
 
 def test_what_cannot_be_kept_is_refused(compiler):
-    with pytest.raises(xgr.UnsupportedFeatureError, match=r"max_tokens.*calls itself before anything is read"):
+    with pytest.raises(
+        xgr.UnsupportedFeatureError, match=r"max_tokens.*calls itself before anything is read"
+    ):
         compiler.compile_grammar('root[max_tokens=4] ::= root "a" root | "b"')
     with pytest.raises(xgr.TokenBudgetError, match="a rule of the grammar counts its tokens"):
         xgr.GrammarMatcher(compiler.compile_grammar(EBNF), max_tokens=10)

@@ -37,7 +37,7 @@ pub struct Known {
     /// The EBNF text of patterns, by expression.
     sources: FxHashMap<ExprId, String>,
     /// The texts that are not in a complement, by expression: a text is found among them without an automaton.
-    excluded: FxHashMap<ExprId, Rc<BTreeSet<Box<str>>>>,
+    complements: FxHashMap<ExprId, Rc<BTreeSet<Box<str>>>>,
     /// How patterns split all keys.
     pub(super) regions: FxHashMap<Box<[ExprId]>, Rc<[Region]>>,
     /// Sets of numbers as expressions, and whether they are spelled with digits only: most schemas have few sets.
@@ -87,7 +87,7 @@ impl<'b> Languages<'b> {
         if let Expr::Bytes(bytes) = self.builder.expr(expr) {
             return Ok(**bytes == *text.as_bytes());
         }
-        if let Some(excluded) = self.known.excluded.get(&expr) {
+        if let Some(excluded) = self.known.complements.get(&expr) {
             return Ok(!excluded.contains(text));
         }
         Ok(self.automaton(expr)?.matches(text.as_bytes()))
@@ -97,7 +97,7 @@ impl<'b> Languages<'b> {
     pub fn is_empty(&mut self, expr: ExprId) -> Result<bool> {
         Ok(match self.builder.expr(expr) {
             Expr::Never => true,
-            Expr::Not(_) if self.known.excluded.contains_key(&expr) => false,
+            Expr::Not(_) if self.known.complements.contains_key(&expr) => false,
             Expr::And(_) | Expr::Not(_) => self.automaton(expr)?.is_empty(),
             &Expr::AtMost { body, most } => match self.builder.expr(body) {
                 Expr::And(_) | Expr::Not(_) => {
@@ -237,7 +237,7 @@ impl TextSet {
                 Ok(TextSet::of_length(max.saturating_add(1), None))
             }
             TextSet::Language { conjuncts, min: 0, max: None } if conjuncts.len() == 1 => {
-                if let Some(excluded) = languages.known.excluded.get(&conjuncts[0]) {
+                if let Some(excluded) = languages.known.complements.get(&conjuncts[0]) {
                     return Ok(TextSet::Finite(Rc::clone(excluded)));
                 }
                 Ok(TextSet::of_expr(languages.builder.not(conjuncts[0])))
@@ -249,7 +249,7 @@ impl TextSet {
             TextSet::Finite(texts) => {
                 let expr = self.expr(languages)?;
                 let others = languages.builder.not(expr);
-                languages.known.excluded.insert(others, Rc::clone(texts));
+                languages.known.complements.insert(others, Rc::clone(texts));
                 Ok(TextSet::of_expr(others))
             }
         }
