@@ -94,11 +94,12 @@ impl Sizes<'_> {
         let cost = |text: usize| {
             let tagged = &machine.tagged[text];
             let again = tagged.again.map_or(0, |again| self.costs.rules[again.0 as usize]);
-            let behind = |(tag, rule): (&Box<str>, &Option<MachineRuleId>)| {
+            let behind = |(tag, rule): (&str, Option<MachineRuleId>)| {
                 let left = known.len().checked_sub(tag.len())?;
-                Some(known[left][machine.rule((*rule)?).start.0 as usize])
+                Some(known[left][machine.rule(rule?).start.0 as usize])
             };
-            let dearest = tagged.text.tags().iter().zip(&tagged.rules).filter_map(behind).max();
+            let tags = tagged.text.tags().iter().map(|tag| &**tag);
+            let dearest = tags.zip(tagged.rules.iter().copied()).filter_map(behind).max();
             // What follows may end too, and the text go on.
             let further =
                 tagged.again.map_or(0, |again| known[known.len() - 1][machine.rule(again).start.0 as usize]);

@@ -254,11 +254,11 @@ impl<'g> Walker<'g> {
             return self.walk_large(trie, node, state, below);
         }
         let ends = self.walk_through(trie, node, state);
-        self.leave_at(trie, ends, below);
+        self.leave_at(trie, &ends, below);
     }
 
     /// Goes on at the nodes at which a terminal on top of `below` has ended, in the state there.
-    fn leave_at(&mut self, trie: &'g Arc<Trie>, ends: Ends, below: SetId) {
+    fn leave_at(&mut self, trie: &'g Arc<Trie>, ends: &Ends, below: SetId) {
         let generation = self.generation;
         for group in ends.chunk_by(|a, b| a.1 == b.1) {
             let nodes: SmallVec<[NodeIndex; 16]> = group.iter().map(|&(node, _)| node).collect();
@@ -295,7 +295,7 @@ impl<'g> Walker<'g> {
         let ends = self.walk_through(trie, Trie::ROOT, state);
         let is_inside = ends.is_empty();
         if may_leave {
-            self.leave_at(trie, ends, below);
+            self.leave_at(trie, &ends, below);
         }
         may_leave || is_inside
     }

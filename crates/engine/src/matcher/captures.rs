@@ -159,10 +159,10 @@ impl CaptureReader {
         }
         let fronts = self.state.fronts();
         for mut waiting in self.waiting.split_off(first) {
-            if !self.state.is_certain(&mut waiting, &fronts, budget)? {
-                self.waiting.push(waiting);
-            } else {
+            if self.state.is_certain(&mut waiting, &fronts, budget)? {
                 self.told.extend(self.state.captures_of(waiting.ended));
+            } else {
+                self.waiting.push(waiting);
             }
         }
         // Those before them are told at the end, from the whole text.

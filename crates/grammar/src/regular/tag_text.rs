@@ -226,7 +226,8 @@ impl TagText {
         texts.sum::<usize>() + body + self.alive.len() + self.dead.len()
     }
 
-    fn key(&self) -> (&[Box<str>], &[Box<str>], &str, &[bool]) {
+    /// What tells two of them apart.
+    fn key(&self) -> impl Eq + Hash {
         (self.tags(), self.excludes(), self.before(), &self.dead)
     }
 }

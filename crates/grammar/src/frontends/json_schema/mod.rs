@@ -55,6 +55,7 @@ pub enum OnUnsupported {
 }
 
 /// How a schema is read and how its values are written.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own that callers name")]
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Any white space between the tokens of JSON; else just what `indent` and `separators` say.
