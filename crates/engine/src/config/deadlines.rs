@@ -35,6 +35,13 @@ impl Deadlines {
     }
 }
 
+fn frame_since(symbol: Symbol, began: u32) -> Symbol {
+    match symbol.kind() {
+        SymbolKind::Frame(node, _) => Symbol::frame(node, began),
+        _ => symbol,
+    }
+}
+
 impl Generation {
     /// The configuration after so many tokens, where `config` was reached by the bytes of the last.
     pub(crate) fn settle(&self, config: SetId, tokens: u32) -> SetId {
@@ -43,7 +50,7 @@ impl Generation {
         }
         let began = tokens.saturating_add(1);
         let entered = |symbol| match self.counted_frame(symbol) {
-            Some((_, JUST_NOW)) => Some(self.frame_since(symbol, began)),
+            Some((_, JUST_NOW)) => Some(frame_since(symbol, began)),
             _ => Some(symbol),
         };
         let mut settled = self.rewrite(config, JUST_NOW, entered);
@@ -61,13 +68,6 @@ impl Generation {
         match symbol.kind() {
             SymbolKind::Frame(node, began) => Some((self.machine().node(node).max_tokens?, began)),
             _ => None,
-        }
-    }
-
-    fn frame_since(&self, symbol: Symbol, began: u32) -> Symbol {
-        match symbol.kind() {
-            SymbolKind::Frame(node, _) => Symbol::frame(node, began),
-            _ => symbol,
         }
     }
 
