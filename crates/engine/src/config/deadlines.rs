@@ -3,7 +3,8 @@
 //! While such a rule is read there is a frame for it on the stack, which says after how many tokens the rule began. Bytes
 //! know nothing of tokens, so a rule that is entered gets a frame that says nothing yet, and after each token these are
 //! given the number of tokens so far. Where a rule began that many tokens ago, the stacks in which it goes on are dropped,
-//! so that it ends; unless no other stack is left, because it cannot end here. Then it goes on until it can.
+//! so that it ends; unless no other stack is left, because it cannot end here. Then it goes on until it can. Of rules that
+//! cannot all end, those end that began last.
 //!
 //! That a frame says when and not how much is left makes a configuration stay the same while tokens are read. Masks do
 //! not depend on it, see [`super::truncate`].
@@ -19,6 +20,9 @@ use crate::generation::Generation;
 
 /// What a frame says of a rule that was entered since the last token.
 const JUST_NOW: u32 = 0;
+
+/// How many rules are made to end at once, at most.
+const MOST_AT_ONCE: usize = 64;
 
 /// The number of tokens after which no rule has to end.
 const NEVER: u32 = u32::MAX;
@@ -53,14 +57,64 @@ impl Generation {
             Some((_, JUST_NOW)) => Some(frame_since(symbol, began)),
             _ => Some(symbol),
         };
-        let mut settled = self.rewrite(config, JUST_NOW, entered);
-        for (_, overdue) in self.overdue(settled, tokens).into_iter().rev() {
-            let without = self.rewrite(settled, tokens, |symbol| (symbol != overdue).then_some(symbol));
-            if without != SetId::DEAD {
-                settled = without;
+        let settled = self.rewrite(config, JUST_NOW, entered);
+        let mut overdue: Vec<Symbol> =
+            self.overdue(settled, tokens).into_iter().map(|(_, frame)| frame).collect();
+        // Others are below these, and can end when these have.
+        overdue.drain(..overdue.len().saturating_sub(MOST_AT_ONCE));
+        let common = self.common(settled, tokens, &overdue);
+        let mut number = 0;
+        overdue.retain(|_| {
+            number += 1;
+            common >> (number - 1) & 1 == 0
+        });
+        self.without_frames(settled, tokens, &overdue)
+    }
+
+    /// The stacks without any of these frames; if there are none, without those that began last.
+    fn without_frames(&self, config: SetId, tokens: u32, frames: &[Symbol]) -> SetId {
+        if frames.is_empty() {
+            return config;
+        }
+        let without = |config: SetId, frames: &[Symbol]| {
+            self.rewrite(config, tokens, |symbol| (!frames.contains(&symbol)).then_some(symbol))
+        };
+        let all = without(config, frames);
+        if all != SetId::DEAD {
+            return all;
+        }
+        frames.iter().rev().fold(config, |left, &frame| match without(left, &[frame]) {
+            SetId::DEAD => left,
+            fewer => fewer,
+        })
+    }
+
+    /// Which of the frames are on every stack of a set, as bits.
+    fn common(&self, set: SetId, tokens: u32, frames: &[Symbol]) -> u64 {
+        let bit = |symbol: Symbol| match frames.iter().position(|&frame| frame == symbol) {
+            Some(at) => 1_u64 << at,
+            None => 0,
+        };
+        let mut known: FxHashMap<SetId, u64> = FxHashMap::default();
+        let mut stack = vec![set];
+        while let Some(&at) = stack.last() {
+            let (items, waiting) = (self.sets().items(at), stack.len());
+            if self.deadline(at) > tokens {
+                known.insert(at, 0);
+            }
+            if !known.contains_key(&at) {
+                stack.extend(items.iter().map(|item| item.1).filter(|rest| !known.contains_key(rest)));
+                if stack.len() == waiting {
+                    let of_item = |&(symbol, rest): &Item| bit(symbol) | known[&rest];
+                    let in_items = items.iter().map(of_item).fold(u64::MAX, |all, item| all & item);
+                    known.insert(at, if self.sets().ends(at) { 0 } else { in_items });
+                }
+            }
+            if stack.len() == waiting {
+                stack.pop();
             }
         }
-        settled
+        known[&set]
     }
 
     /// The frame of a rule whose tokens are counted: how many there may be, and what the frame says.

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result};
+use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result, passes};
 
 use super::{Matcher, Piece};
 use crate::compiled::CompiledGrammar;
@@ -51,6 +51,15 @@ fn no_limits() -> Budget {
     let limits =
         Limits { max_rules: usize::MAX, max_exprs: usize::MAX, max_states: usize::MAX, ..Limits::default() };
     Budget::new(limits, CancelFlag::default())
+}
+
+/// What parses texts of a grammar. Rules that nobody reaches were not looked at when it was compiled, and may be beyond all
+/// bounds.
+fn oracle(compiled: &CompiledGrammar) -> Result<Oracle> {
+    let budget = no_limits();
+    let grammar = passes::options::lower(compiled.grammar().clone(), &budget)?;
+    let grammar = passes::dispatch::lower(grammar, &budget)?;
+    Oracle::with_budget(&passes::trim::trim(grammar, &budget)?, &budget)
 }
 
 /// Reads a piece of a text.
@@ -100,8 +109,7 @@ struct ReadStep {
 
 impl CaptureReader {
     fn new(compiled: &CompiledGrammar) -> Result<Self> {
-        let oracle = Oracle::with_budget(compiled.grammar(), &no_limits())?;
-        let state = oracle.into_start();
+        let state = oracle(compiled)?.into_start();
         Ok(CaptureReader { state, steps: Vec::new(), waiting: Vec::new(), told: Vec::new() })
     }
 
@@ -191,7 +199,7 @@ impl Matcher {
             return Ok(Vec::new());
         }
         let budget = no_limits();
-        let oracle = Oracle::with_budget(self.compiled.grammar(), &budget)?;
+        let oracle = oracle(&self.compiled)?;
         let mut state = oracle.start();
         for (at, piece) in self.pieces.iter().enumerate() {
             read(&mut state, &self.compiled, piece, &budget)?;

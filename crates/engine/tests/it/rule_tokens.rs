@@ -101,6 +101,18 @@ fn of_nested_rules_the_one_ends_that_can() {
 }
 
 #[test]
+fn thousands_of_rules_that_cannot_end_are_looked_at_together() {
+    let letters = vocabulary(&LETTERS);
+    let mut matcher = matcher("root ::= text\ntext[max_tokens=5] ::= \"<\" text \">\" | [ab]*", &letters);
+    for _ in 0..2_000 {
+        assert!(matcher.accept_bytes(b"<") && matcher.accept_token(3));
+    }
+    assert_eq!(choices(&mut matcher, &letters), "a b ab < > <a b>");
+    // None of those that are open can end but by its bracket.
+    assert_eq!(along(&mut matcher, &letters, "a > >")[1..], [">", ">"]);
+}
+
+#[test]
 fn no_tokens_at_all_are_a_rule_that_is_left_out() {
     let letters = vocabulary(&LETTERS);
     let mut matcher = matcher("root ::= \"<\" text \">\"\ntext[max_tokens=0] ::= [ab]*", &letters);
