@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final
 
+from tokenstile.exceptions import InvalidArgumentError
+
 __all__ = ["Limits"]
 
 _HIGHEST_DEPTH: Final = 10_000
@@ -45,8 +47,8 @@ class Limits:
             value = getattr(self, field.name)
             allowed = (int, float) if field.name == "max_compile_time" else int
             if isinstance(value, bool) or not isinstance(value, allowed):
-                raise TypeError(f"{field.name} must be a number, not {type(value).__name__}")
+                raise InvalidArgumentError(f"{field.name} must be a number, not {type(value).__name__}")
             if not value > 0:
-                raise ValueError(f"{field.name} must be positive, not {value}")
+                raise InvalidArgumentError(f"{field.name} must be positive, not {value}")
         if self.max_depth > _HIGHEST_DEPTH:
-            raise ValueError(f"max_depth must be at most {_HIGHEST_DEPTH}, not {self.max_depth}")
+            raise InvalidArgumentError(f"max_depth must be at most {_HIGHEST_DEPTH}, not {self.max_depth}")

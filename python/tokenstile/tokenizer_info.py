@@ -469,6 +469,10 @@ def _tiktoken_encoding(name: str) -> object:
         raise TokenizerError(
             f"there is no file {name}, and encodings by name need the package tiktoken"
         ) from None
+    if name not in (known := tiktoken.list_encoding_names()):
+        raise TokenizerError(
+            f"there is no file {name}, and no encoding of that name: tiktoken knows {', '.join(known)}"
+        )
     return tiktoken.get_encoding(name)
 
 
