@@ -7,6 +7,7 @@ import tokenstile as xgr
 sentencepiece = pytest.importorskip("sentencepiece")
 backend = pytest.importorskip("transformers.tokenization_utils_sentencepiece")
 
+END = "</s>"
 TEXTS = [
     "Hello wörld",
     "日本語 text",
@@ -37,7 +38,7 @@ def model_file(tmp_path_factory):
 
 
 def test_bytes_of_tokens_are_those_of_texts(model_file):
-    tokenizer = backend.SentencePieceBackend(vocab_file=str(model_file), eos_token="</s>")
+    tokenizer = backend.SentencePieceBackend(vocab_file=str(model_file), eos_token=END)
     info = xgr.TokenizerInfo.from_huggingface(tokenizer)
     model = sentencepiece.SentencePieceProcessor(model_file=str(model_file))
     assert info.vocab_type == xgr.VocabType.BYTE_FALLBACK
@@ -49,7 +50,7 @@ def test_bytes_of_tokens_are_those_of_texts(model_file):
 
 
 def test_masks_follow_the_model(model_file):
-    tokenizer = backend.SentencePieceBackend(vocab_file=str(model_file), eos_token="</s>")
+    tokenizer = backend.SentencePieceBackend(vocab_file=str(model_file), eos_token=END)
     info = xgr.TokenizerInfo.from_huggingface(tokenizer)
     model = sentencepiece.SentencePieceProcessor(model_file=str(model_file))
     grammar = 'root ::= " "? "{" [^"]* "\\"name\\": \\"" [^"]* "\\"" [^"]* "\\"age\\": " [0-9]+ "}"'
