@@ -143,7 +143,12 @@ _LAZY = {
     "register_model_structural_tag": "tokenstile.tool_calling",
 }
 _LAZY_MODULES = {
+    "base",
     "builtin_structural_tag",
+    "compat",
+    "contrib",
+    "grammars",
+    "lark",
     "openai_tool_call_schema",
     "structural_tag",
     "structured_output",

@@ -150,7 +150,8 @@ def test_batch_goes_on_where_it_was(run, says, tmp_path):
     assert json.loads(lines[1])["id"] == 7
 
     # The process was ended while it wrote the last line, and the second one had failed.
-    failed = json.dumps({"index": 1, "prompt": "two", "error": {"type": "E", "message": "m"}})
+    job = json.loads(lines[1])["job"]
+    failed = json.dumps({"index": 1, "prompt": "two", "job": job, "error": {"type": "E", "message": "m"}})
     target.write_text(f"{lines[0]}\n{failed}\n{lines[2][:20]}", encoding="utf-8")
     says("no")
     result = run(*arguments)
@@ -166,6 +167,32 @@ def test_batch_of_another_input_is_refused(run, says, tmp_path):
     says("yes")
     assert run("generate", "--batch", source, "--output", target).code == 2
     assert "kept" in target.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "kept", ["my notes\n", '{"a": 1}\n', '{"index": 0, "prompt": "one", "text": "kept"}\n']
+)
+def test_a_file_that_is_no_output_is_left_alone(run, says, tmp_path, kept):
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text('"one"\n', encoding="utf-8")
+    target.write_text(kept, encoding="utf-8")
+    says("yes")
+    assert run("generate", "--batch", source, "--output", target).code == 2
+    assert target.read_text(encoding="utf-8") == kept
+    assert run("generate", "--batch", source, "--output", source).code == 2
+    assert source.read_text(encoding="utf-8") == '"one"\n'
+
+
+def test_a_batch_with_other_options_is_refused(run, says, tmp_path):
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    # A separator of lines for Unicode, but not for JSON lines.
+    source.write_text('"one\u2028two"\n', encoding="utf-8")
+    says("yes")
+    arguments = ["generate", "--batch", source, "--output", target, "--json", "--choice", "yes"]
+    assert run(*arguments).json["written"] == 1
+    assert run(*arguments).json == {"total": 1, "resumed": 1, "written": 0, "failed": 0, "cut": 0}
+    assert run(*arguments, "--choice", "no").code == 2
+    assert run(*arguments, "--max-tokens", "7").code == 2
 
 
 def test_batch_tells_what_failed(run, says, tmp_path):

@@ -3,9 +3,11 @@
 A line of the input is a prompt as a JSON string, or an object with ``prompt`` and, if wanted, ``id``. A line of the
 output has its number in ``index``, the ``prompt``, and the text or the error. Lines are written as they are done, in
 order. When the command is run again, lines that are there are not done again; those that failed, or that broke off when
-the process was ended, are. An output that belongs to another input is refused.
+the process was ended, are. An output that belongs to another input, or that was written under another structure, is
+refused, and so is a file that is no output of this command.
 """
 
+import hashlib
 import json
 from collections import deque
 from collections.abc import Iterator
@@ -28,14 +30,18 @@ _AHEAD: Final = 4
 
 def run_batch(source: Path, target: Path, loaded: LoadedModel, job: Job, *, as_json: bool) -> ExitCode:
     """Write a text for each line that has none yet."""
+    if target.exists() and target.samefile(source):
+        raise InvalidArgumentError(f"{target} has the prompts: give another file for the texts")
     lines = _read_lines(source)
-    done = _read_done(target, lines)
+    mark = _mark(job)
+    done = _read_done(target, lines, mark)
     _rewrite(target, done)
     todo = [at for at in range(len(lines)) if at not in done]
     written: list[dict[str, Any]] = []
     with Engine(loaded.model) as engine, target.open("a", encoding="utf-8") as file, _progress() as progress:
         task = progress.add_task("texts", total=len(lines), completed=len(done))
         for answer in _answers(engine, loaded, job, lines, todo):
+            answer["job"] = mark
             file.write(json.dumps(answer, ensure_ascii=False) + "\n")
             file.flush()
             written.append(answer)
@@ -63,7 +69,7 @@ def _progress() -> Progress:
 
 def _read_lines(source: Path) -> list[dict[str, Any]]:
     lines = []
-    for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(source.read_text(encoding="utf-8").split("\n"), 1):
         if line.strip():
             lines.append(_read_line(line, f"{source}, line {number}"))
     if not lines:
@@ -82,16 +88,28 @@ def _read_line(line: str, place: str) -> dict[str, Any]:
     return entry
 
 
-def _read_done(target: Path, lines: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+def _mark(job: Job) -> str:
+    """Return what tells the options of a job from those of another."""
+    return hashlib.sha256(repr(job).encode()).hexdigest()[:16]
+
+
+def _read_done(target: Path, lines: list[dict[str, Any]], mark: str) -> dict[int, dict[str, Any]]:
     """Read the lines that need not be done again."""
     done = {}
-    for line in target.read_text(encoding="utf-8").splitlines() if target.exists() else []:
+    written = target.read_text(encoding="utf-8").split("\n") if target.exists() else [""]
+    # What stands behind the last line break is a line that broke off.
+    for number, line in enumerate(written[:-1], 1):
         try:
             answer = json.loads(line)
-            index, prompt = answer["index"], answer["prompt"]
-        except (ValueError, TypeError, KeyError):
-            # A line that broke off.
-            continue
+            index, prompt, job = answer["index"], answer["prompt"], answer["job"]
+        except (ValueError, TypeError, KeyError) as error:
+            raise InvalidArgumentError(
+                f"{target}, line {number}, is not what this command writes: give another file, or remove it"
+            ) from error
+        if job != mark:
+            raise InvalidArgumentError(
+                f"{target} was written with other options, line {number}: give another file, or remove it"
+            )
         if not isinstance(index, int) or not 0 <= index < len(lines) or lines[index]["prompt"] != prompt:
             raise InvalidArgumentError(
                 f"{target} belongs to another batch: its line with index {index} does not fit"

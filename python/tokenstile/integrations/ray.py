@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,11 +42,14 @@ if TYPE_CHECKING:
 __all__ = ["ModelLoader", "generate", "llama_cpp_model", "transformers_model", "vllm_model"]
 
 
+_LOG = logging.getLogger(__name__)
+
+
 def generate(
     dataset: ray.data.Dataset,
     *,
     model: ModelLoader,
-    checkpoint: str | Path,
+    checkpoint: str | Path | None = None,
     schema: str | Mapping[str, Any] | bool | None = None,
     structure: StructuredOutputsParams | None = None,
     params: SamplingParams | None = None,
@@ -60,9 +65,10 @@ def generate(
 
     ``schema`` is a JSON Schema; ``structure`` is anything else that outputs are to follow. ``model`` loads the model in
     a worker: `llama_cpp_model`, `transformers_model`, `vllm_model` or a `ModelLoader` of one's own. ``checkpoint`` is a
-    folder that all workers see. Rows are known again by ``id_column``, or else by all they hold: equal rows have one
-    output then. Random numbers come from that and from the seed, so that no output depends on who wrote it. A prompt
-    that cannot be read has no text, ``finish_reason`` "error", and what is wrong in ``error``. ``worker_options`` are
+    folder that all workers see, in which outputs survive; without one it is a new folder of this machine, which is
+    enough for a cluster of one machine, and is logged. Rows are known again by ``id_column``, or else by all they hold:
+    equal rows have one output then. Random numbers come from that and from the seed, so that no output depends on who
+    wrote it. A prompt that cannot be read has no text, ``finish_reason`` "error", and what is wrong in ``error``. ``worker_options`` are
     for Ray, such as ``num_cpus`` or ``num_gpus`` of a worker.
     """
     if (schema is None) == (structure is None):
@@ -70,6 +76,9 @@ def generate(
     if structure is None:
         Grammar.from_json_schema(schema if isinstance(schema, str) else json.dumps(schema))
         structure = StructuredOutputsParams(json=schema)
+    if checkpoint is None:
+        checkpoint = tempfile.mkdtemp(prefix="tokenstile-")
+        _LOG.info("outputs are kept in %s", checkpoint)
     arguments = {
         "model": model,
         "checkpoint": str(Path(checkpoint).absolute()),

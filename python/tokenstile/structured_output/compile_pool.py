@@ -7,6 +7,8 @@ that a thousand requests with a new schema take one thread and not all of them. 
    the others, and is stopped when nobody is left.
 2. An error reaches exactly the requests that wait for that compilation.
 3. The number of compilations that are waiting or running is bounded. Beyond it a request fails at once, with words.
+4. A compilation that nobody waits for any more, and that goes on because its backend cannot be stopped, takes nobody's
+   place: another thread begins in its stead, up to a number of them.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -56,6 +59,12 @@ class _Compilation:
     work: Callable[[CancelToken], StructuredOutputGrammar]
     cancel: CancelToken = field(default_factory=CancelToken)
     waiters: dict[Waiter, None] = field(default_factory=dict)
+    has_place: bool = False
+    """Whether it runs and counts among those that run."""
+
+
+_ABANDONED_PER_WORKER = 3
+"""How many compilations that nobody waits for may go on beside each that somebody does."""
 
 
 class CompilePool:
@@ -63,7 +72,11 @@ class CompilePool:
 
     def __init__(self, max_workers: int | None = None, max_pending: int = 4096) -> None:
         workers = max_workers or max(1, ((os.cpu_count() or 1) + 1) // 2)
-        self._executor = ThreadPoolExecutor(workers, thread_name_prefix="tokenstile-compile")
+        self._executor = ThreadPoolExecutor(
+            workers * (1 + _ABANDONED_PER_WORKER), thread_name_prefix="tokenstile-compile"
+        )
+        self._free_places = workers
+        self._waiting: deque[_Compilation] = deque()
         self._max_pending = max_pending
         self._lock = threading.Lock()
         self._compilations: dict[Hashable, _Compilation] = {}
@@ -97,9 +110,26 @@ class CompilePool:
             waiter.future.set_exception(refusal or TokenstileError("nothing to wait for"))
             return False
         if not joined:
-            self._executor.submit(self._run, compilation)
+            with self._lock:
+                self._waiting.append(compilation)
+            self._start_some()
         self._watch(compilation, waiter, timeout)
         return joined
+
+    def _start_some(self) -> None:
+        """Start what waits, as far as there is a place for it."""
+        with self._lock:
+            while self._waiting and self._free_places and not self._closed:
+                compilation = self._waiting.popleft()
+                compilation.has_place = True
+                self._free_places -= 1
+                self._executor.submit(self._run, compilation)
+
+    def _give_back_place(self, compilation: _Compilation) -> None:
+        """Note that a compilation has ended, or that nobody waits for it; the caller holds the lock."""
+        if compilation.has_place:
+            compilation.has_place = False
+            self._free_places += 1
 
     def _watch(self, compilation: _Compilation, waiter: Waiter, timeout: float | None) -> None:
         """See to it that a waiter can leave: by cancelling its future, or when its time is over."""
@@ -140,6 +170,8 @@ class CompilePool:
                 compilation.cancel.cancel()
                 if self._compilations.get(compilation.key) is compilation:
                     del self._compilations[compilation.key]
+                self._give_back_place(compilation)
+        self._start_some()
         return was_waiting
 
     def _run(self, compilation: _Compilation) -> None:
@@ -151,9 +183,11 @@ class CompilePool:
             error = caught
         with self._lock:
             self._pending -= 1
+            self._give_back_place(compilation)
             if self._compilations.get(compilation.key) is compilation:
                 del self._compilations[compilation.key]
             waiters, compilation.waiters = list(compilation.waiters), {}
+        self._start_some()
         for waiter in waiters:
             _settle(waiter, grammar, error)
 
@@ -168,6 +202,8 @@ class CompilePool:
             self._closed = True
             left = list(self._compilations.values())
             self._compilations.clear()
+            self._pending -= len(self._waiting)
+            self._waiting.clear()
         self._deadlines.close()
         for compilation in left:
             compilation.cancel.cancel()
