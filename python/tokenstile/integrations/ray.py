@@ -68,8 +68,8 @@ def generate(
     folder that all workers see, in which outputs survive; without one it is a new folder of this machine, which is
     enough for a cluster of one machine, and is logged. Rows are known again by ``id_column``, or else by all they hold:
     equal rows have one output then. Random numbers come from that and from the seed, so that no output depends on who
-    wrote it. A prompt that cannot be read has no text, ``finish_reason`` "error", and what is wrong in ``error``. ``worker_options`` are
-    for Ray, such as ``num_cpus`` or ``num_gpus`` of a worker.
+    wrote it. A prompt that cannot be read has no text, ``finish_reason`` "error", and what is wrong in ``error``.
+    ``worker_options`` are for Ray, such as ``num_cpus`` or ``num_gpus`` of a worker.
     """
     if (schema is None) == (structure is None):
         raise InvalidArgumentError("give a schema, or another structure")
