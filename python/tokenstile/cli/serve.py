@@ -40,7 +40,7 @@ def serve(
         str, typer.Option(help="The family of models whose tool calls are written.")
     ] = "qwen_3",
     thinking: Annotated[
-        tuple[str, str] | None, typer.Option(help="What begins and ends a thought, as <think> </think>.")
+        tuple[str, str] | None, typer.Option(help="What begins and ends a thought: two texts.")
     ] = None,
     max_concurrent: Annotated[
         int, typer.Option(min=1, help="Outputs under way or waiting; more get a 429.")
