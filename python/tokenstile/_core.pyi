@@ -166,6 +166,15 @@ class GrammarCompiler:
         cache_limit_bytes: int = -1,
         limits: Limits | None = None,
     ) -> GrammarCompiler: ...
+    def __init__(
+        self,
+        tokenizer_info: PythonTokenizerInfo,
+        *,
+        max_threads: int = 8,
+        cache_enabled: bool = True,
+        cache_limit_bytes: int = -1,
+        limits: Limits | None = None,
+    ) -> None: ...
     def compile_grammar(
         self,
         grammar: str | Grammar,
@@ -257,6 +266,17 @@ class GrammarMatcher:
         max_tokens: int | None = None,
         on_capture: Callable[[Capture], object] | None = None,
     ) -> GrammarMatcher: ...
+    def __init__(
+        self,
+        compiled_grammar: CompiledGrammar,
+        *,
+        override_stop_tokens: int | Sequence[int] | None = None,
+        terminate_without_stop_token: bool = False,
+        max_rollback_tokens: int = -1,
+        default_temperature: float | None = None,
+        max_tokens: int | None = None,
+        on_capture: Callable[[Capture], object] | None = None,
+    ) -> None: ...
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool: ...
     def accept_string(
         self, input_str: str | bytes, *, debug_print: bool = False, token_count: int | None = None
@@ -297,6 +317,7 @@ class GrammarMatcher:
 @disjoint_base
 class BatchGrammarMatcher:
     def __new__(cls, max_threads: int | Literal["auto"] = "auto") -> BatchGrammarMatcher: ...
+    def __init__(self, max_threads: int | Literal["auto"] = "auto") -> None: ...
     def batch_fill_next_token_bitmask(
         self,
         matchers: Sequence[GrammarMatcher],

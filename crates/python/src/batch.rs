@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::arguments;
@@ -53,6 +53,11 @@ impl BatchGrammarMatcher {
         };
         Ok(BatchGrammarMatcher { threads, pool: Mutex::new(None) })
     }
+
+    /// What it takes, ``__new__`` has taken: classes that inherit from it may call this as they would call any other.
+    #[pyo3(signature = (*_arguments, **_options))]
+    #[expect(clippy::unused_self, reason = "a method of Python")]
+    fn __init__(&self, _arguments: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) {}
 
     /// Fill the masks of all matchers: matcher ``i`` into row ``indices[i]``, or row ``i`` without ``indices``.
     #[pyo3(signature = (matchers, bitmask, indices = None, debug_print = false))]

@@ -159,6 +159,11 @@ impl GrammarCompiler {
         })
     }
 
+    /// What it takes, ``__new__`` has taken: classes that inherit from it may call this as they would call any other.
+    #[pyo3(signature = (*_arguments, **_options))]
+    #[expect(clippy::unused_self, reason = "a method of Python")]
+    fn __init__(&self, _arguments: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) {}
+
     /// Compile a grammar, given as EBNF or as a ``Grammar``.
     #[pyo3(signature = (grammar, *, root_rule_name = "root", timeout = None, cancel = None))]
     fn compile_grammar(

@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::PyDeprecationWarning;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 use tokenstile_engine::{Matcher, MatcherOptions};
 
 use crate::arguments;
@@ -105,6 +105,11 @@ impl GrammarMatcher {
             on_capture,
         })
     }
+
+    /// What it takes, ``__new__`` has taken: classes that inherit from it may call this as they would call any other.
+    #[pyo3(signature = (*_arguments, **_options))]
+    #[expect(clippy::unused_self, reason = "a method of Python")]
+    fn __init__(&self, _arguments: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) {}
 
     /// Take a token. Returns whether it fits; if not, nothing has changed.
     ///
