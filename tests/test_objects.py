@@ -118,3 +118,28 @@ def test_what_is_printed(objects):
     for each in objects:
         assert type(each).__name__ in repr(each)
     assert str(objects[0]) == 'root ::= "ab"\n' or '"a"' in str(objects[0])
+
+
+def test_a_subclass_may_call_the_init_of_its_class():
+    info = xgr.TokenizerInfo(["a", "b", "</s>"])
+
+    class Compiler(xgr.GrammarCompiler):
+        def __init__(self, tokenizer_info, **options):
+            super().__init__(tokenizer_info, **options)
+            self.count = 0
+
+    class Matcher(xgr.GrammarMatcher):
+        def __init__(self, compiled_grammar):
+            super().__init__(compiled_grammar)
+            self.compiled = compiled_grammar
+
+    class Batch(xgr.BatchGrammarMatcher):
+        def __init__(self, max_threads):
+            super().__init__(max_threads)
+            self.threads = max_threads
+
+    compiler = Compiler(info, max_threads=1)
+    assert compiler.count == 0
+    matcher = Matcher(compiler.compile_regex("ab"))
+    assert matcher.accept_token(0)
+    assert Batch(2).threads == 2
