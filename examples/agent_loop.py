@@ -53,7 +53,7 @@ def main(model: LoadedModel | None = None) -> tuple[dict[str, Any], str]:
     with Engine(model.model) as engine:
         written = engine.submit(
             model.prompt(question, tools=TOOLS),
-            SamplingParams(max_tokens=80),
+            SamplingParams(max_tokens=120),
             structure=StructuredOutputsParams(structural_tag=tag),
         ).result()
         call = read_call(written.text)
