@@ -166,7 +166,10 @@ const TABLE: &[(&str, &str)] = &[
         "root ::= Regex(\"a\", flag=\"i\")",
         "1:21 `Regex` has no argument named `flag` (did you mean `flags`?)",
     ),
-    ("root ::= Regex(\"a\", flags=\"z\")", "1:27 unknown regex flag 'z' (the flags are i, s, m, x, u and v)"),
+    (
+        "root ::= Regex(\"a\", flags=\"z\")",
+        "1:27 unknown regex flag 'z' (the flags are i, s, m, x, u, v and n)",
+    ),
     ("root ::= Regex(\"(\")", "1:10 in the pattern, column 1: this group is never closed"),
     ("root ::= Regex(\"a\", json_string=1)", "1:33 `json_string` is `true` or `false`"),
     ("root ::= Regex(3)", "1:16 a pattern must be a string"),
@@ -243,9 +246,10 @@ fn show(source: &str) -> String {
 
 #[test]
 fn errors_read_as_in_the_table() {
-    for (source, expected) in TABLE {
-        assert_eq!(show(source), *expected, "for {source:?}");
-    }
+    let differ = |(source, expected): &&(&str, &str)| show(source) != *expected;
+    let wrong: Vec<String> =
+        TABLE.iter().filter(differ).map(|(source, _)| format!("{source:?}: {}", show(source))).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
