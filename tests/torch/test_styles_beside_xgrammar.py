@@ -32,7 +32,6 @@ DIFFERENT = {
     "error-empty-exclude",
     "error-grammar-of-nothing",
     "error-no-object",
-    "error-tokens-of-a-text",
     "error-the-end-around-in-a-trigger",
     "error-unknown-field",
     "excluded-strings",
