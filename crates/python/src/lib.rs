@@ -25,13 +25,7 @@ mod serialize;
 mod structural_tag;
 mod tokenizer_info;
 
-use mimalloc::MiMalloc;
 use pyo3::prelude::*;
-
-/// Compiling a schema is thousands of small pieces of memory, a quarter of its time with the allocator of the C library.
-/// Python's own objects are not touched by this.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The compiled part of tokenstile. Import from `tokenstile` instead.
 #[pymodule(gil_used = false)]
