@@ -6,19 +6,16 @@ fails here as it would with a model.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
 from datetime import date
-from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from tests.example_programs import answer_for_vllm, load_example
 from tests.stub_model import loaded
 from tests.test_docs import ROOT
-from tokenstile.engine import Engine, SamplingParams
-from tokenstile.structured_output import StructuredOutputsParams
 
 pytest.importorskip("pydantic")
 
@@ -33,57 +30,50 @@ INVOICE = {
 }
 
 
-def example(name):
-    """Import a program."""
-    spec = importlib.util.spec_from_file_location(f"stubbed_{name}", ROOT / "examples" / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_extract_invoice():
-    assert example("extract_invoice").main(loaded(json.dumps(INVOICE))) == INVOICE
+    assert load_example("extract_invoice").main(loaded(json.dumps(INVOICE))) == INVOICE
 
 
 def test_classify():
-    module = example("classify")
+    module = load_example("classify")
     assert module.main(loaded("delivery")) == dict.fromkeys(module.MESSAGES, "delivery")
 
 
 def test_sql_query():
-    query, rows = example("sql_query").main(loaded("SELECT name FROM employees WHERE salary > 4000"))
+    query, rows = load_example("sql_query").main(loaded("SELECT name FROM employees WHERE salary > 4000"))
     assert (query, rows) == ("SELECT name FROM employees WHERE salary > 4000", [("Ann",), ("Ben",)])
 
 
 def test_agent_loop():
-    call, answer = example("agent_loop").main(loaded(CALL))
+    call, answer = load_example("agent_loop").main(loaded(CALL))
     assert call == {"name": "get_temperature", "arguments": {"city": "Oslo"}}
     assert answer
 
 
 def test_function_signature():
-    done = example("function_signature").main(loaded('{"room": "bedroom", "percent": 40}'))
+    done = load_example("function_signature").main(loaded('{"room": "bedroom", "percent": 40}'))
     assert done == "the light in the bedroom is at 40 %"
 
 
 def test_pydantic_model():
-    assert example("pydantic_model").main(loaded(BOOK)).model_dump() == json.loads(BOOK)
+    assert load_example("pydantic_model").main(loaded(BOOK)).model_dump() == json.loads(BOOK)
 
 
 def test_regex_date():
-    assert example("regex_date").main(loaded("1969-07-20")) == date(1969, 7, 20)
+    assert load_example("regex_date").main(loaded("1969-07-20")) == date(1969, 7, 20)
 
 
 def test_own_language():
     program = "go 3\nturn left\nrepeat 2 { go 1 }\nstop"
-    assert example("own_language").main(loaded(program)) == (program, (-2, 3))
+    assert load_example("own_language").main(loaded(program)) == (program, (-2, 3))
 
 
 def test_batch_file(tmp_path):
     source, target = tmp_path / "in.txt", tmp_path / "out.jsonl"
     source.write_text("Great lamp!\nIt broke after a day.\n", encoding="utf-8")
-    assert example("batch_file").main(source, target, loaded('{"stars": 5, "would_buy_again": true}')) == 2
+    assert (
+        load_example("batch_file").main(source, target, loaded('{"stars": 5, "would_buy_again": true}')) == 2
+    )
     lines = [json.loads(line) for line in target.read_text(encoding="utf-8").splitlines()]
     assert lines == [
         {"review": review, "stars": 5, "would_buy_again": True} for review in source.read_text().splitlines()
@@ -91,27 +81,8 @@ def test_batch_file(tmp_path):
 
 
 def test_vllm_offline(monkeypatch):
-    """The program's calls, answered by an engine over the stub."""
-
-    class LLM:
-        def __init__(self, name):
-            assert "SmolLM2" in name
-
-        def generate(self, prompts, params):
-            engine = Engine(loaded('{"city": "Paris", "country": "France"}').model)
-            sampling = SamplingParams(max_tokens=params["max_tokens"], temperature=params["temperature"])
-            texts = [
-                engine.generate(prompt, sampling, structure=params["structured_outputs"])
-                for prompt in prompts
-            ]
-            return [SimpleNamespace(outputs=[SimpleNamespace(text=text)]) for text in texts]
-
-    vllm, parameters = ModuleType("vllm"), ModuleType("vllm.sampling_params")
-    vllm.LLM, vllm.SamplingParams = LLM, dict
-    parameters.StructuredOutputsParams = StructuredOutputsParams
-    monkeypatch.setitem(sys.modules, "vllm", vllm)
-    monkeypatch.setitem(sys.modules, "vllm.sampling_params", parameters)
-    assert example("vllm_offline").main() == [{"city": "Paris", "country": "France"}] * 2
+    answer_for_vllm(loaded('{"city": "Paris", "country": "France"}'), monkeypatch)
+    assert load_example("vllm_offline").main() == [{"city": "Paris", "country": "France"}] * 2
 
 
 def test_random_json():

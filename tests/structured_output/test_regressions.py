@@ -1,4 +1,4 @@
-"""What a review of the serving layer found: each of these went wrong once."""
+"""Each of these went wrong once in the serving layer."""
 
 from __future__ import annotations
 
