@@ -2,7 +2,7 @@
 //!
 //! Reading order:
 //!
-//! 1. [`vocab`]: the bytes of tokens, tries of them, slices of plain text.
+//! 1. [`vocab`]: the bytes of tokens, tries of them, and their shapes.
 //! 2. `terminal`: regular languages, determinised lazily.
 //! 3. `config`: where a parse stands, as one number.
 //! 4. `mask`: which tokens fit there.

@@ -12,7 +12,6 @@
 
 use std::sync::Arc;
 
-use super::plain::is_wide;
 use super::shared::{Lost, TableKey};
 use super::table::{Bounded, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
@@ -187,7 +186,15 @@ impl Generation {
             if let Some(table) = self.bounded_table(self.tokens().index().trie(), Trie::ROOT, state) {
                 return table;
             }
-            let build = || TerminalTable::build(self.terminals(), state, self.tokens());
+            let build = || {
+                TerminalTable::build(
+                    self.terminals(),
+                    state,
+                    self.tokens(),
+                    self.tokens().index().trie(),
+                    Trie::ROOT,
+                )
+            };
             let table = if self.terminals().is_cheap(state) {
                 Arc::new(build())
             } else {
@@ -228,7 +235,7 @@ impl Generation {
         let is_of_use = relaxed != state
             && self.terminals().counted(state).is_none()
             && self.terminals().relax(relaxed) == relaxed
-            && is_wide(self.terminals(), relaxed);
+            && self.terminals().is_wide(relaxed);
         if !is_of_use {
             return None;
         }
@@ -267,7 +274,7 @@ impl Generation {
             if let Some(table) = self.bounded_table(trie, node, state) {
                 return table;
             }
-            let build = || TerminalTable::build_under(self.terminals(), state, self.tokens(), trie, node);
+            let build = || TerminalTable::build(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };
             let table = self.tokens().index().tables.get_or_make(key, build);
             self.note_table(table.memory_bytes());

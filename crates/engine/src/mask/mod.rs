@@ -10,15 +10,16 @@
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal; [`text`]: along a text that must come, or may not.
 //! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
-//! - [`plain`]: which kinds of characters a state takes without end.
+//! - [`shapes`]: walking the shapes of tokens; [`stay`]: the tokens that a walk finds.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
 mod compute;
 mod doubtful;
 mod fan;
-mod plain;
 mod rows;
+mod shapes;
 mod shared;
+mod stay;
 mod table;
 mod text;
 mod tokens;

@@ -15,14 +15,16 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::plain::plain_kinds;
+use super::rows::Row;
+use super::shapes::ShapeWalk;
+use super::stay::Stay;
 use super::text::closed_nodes;
 use super::tokens::Part;
 use super::walk::{WalkStack, walk_terminal};
-use crate::terminal::{Arena, TerminalId};
-use crate::vocab::TokenTable;
-use crate::vocab::slices::{Kinds, Slice};
+use crate::terminal::{Arena, Endless, TerminalId};
+use crate::vocab::shapes::Shapes;
 use crate::vocab::trie::{NodeIndex, Trie};
+use crate::vocab::{TokenIndex, TokenTable};
 
 /// With up to this many places to leave, they are kept as they are.
 const FEW: usize = 32;
@@ -42,8 +44,6 @@ pub(crate) struct TerminalTable {
     ends: Box<[NodeIndex]>,
     /// The nodes at which a tag has been read, by the number of the tag; they are not among the exits.
     pub(crate) tags: Box<[(u32, NodeIndex)]>,
-    /// The slice whose trie the exits are in, if it is not the trie that the table was made for.
-    slice: Option<Arc<Slice>>,
 }
 
 /// Where tokens leave the terminal.
@@ -82,53 +82,35 @@ impl ByteExits {
 }
 
 impl TerminalTable {
-    /// The table of `state` for all tokens.
-    pub(crate) fn build(arena: &Arena, state: TerminalId, tokens: &TokenTable) -> Self {
-        let index = tokens.index();
-        let slice = match plain_kinds(arena, state) {
-            (Kinds(0), _) => None,
-            (kinds, most) => index.slice(kinds, most, tokens),
-        };
-        let trie = slice.as_ref().map_or(index.trie(), |slice| &slice.rest);
-        let Walked { stay, exits, ends, tags } = walk(arena, state, trie, Trie::ROOT);
-        let words = tokens.len().div_ceil(32);
-        let stay = Part::new(words, slice.as_ref().map(|slice| &slice.mask), stay);
-        TerminalTable { stay: Arc::new(stay), exits, ends, tags, slice }
-    }
-
-    /// The table of `state` for the tokens under `root`.
-    pub(crate) fn build_under(
+    /// The table of `state` for the tokens under a node.
+    pub(crate) fn build(
         arena: &Arena,
         state: TerminalId,
         tokens: &TokenTable,
         trie: &Trie,
         root: NodeIndex,
     ) -> Self {
-        let Walked { stay, exits, ends, tags } = walk(arena, state, trie, root);
+        let Walked { stay, ends, mut tags } = walk(arena, state, tokens.index(), trie, root);
         let words = tokens.len().div_ceil(32);
-        TerminalTable { stay: Arc::new(Part::new(words, None, stay)), exits, ends, tags, slice: None }
+        let stay = stay.into_part(tokens.index().shapes().tokens(), words);
+        let (exits, ends) = gather(trie, ends, || Leaving::new(trie, root, &stay.in_one_row(words)));
+        tags.sort_unstable();
+        TerminalTable { stay: Arc::new(stay), exits, ends, tags: tags.into() }
     }
 
     /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
     /// root. `None` if it is the same.
-    ///
-    /// Where the slice's characters are bounded, its tokens may close in on an excluded text too, so all tokens of `trie` are
-    /// looked at, and not only those that the exits are among.
     pub(crate) fn without_excluded(
         &self,
         arena: &Arena,
         key: TerminalId,
         plain: TerminalId,
-        trie: &Arc<Trie>,
+        trie: &Trie,
         root: NodeIndex,
     ) -> Option<Self> {
-        let tokens = tokens_under(trie, &excluded_nodes(arena, trie, root, key, plain));
-        if tokens.is_empty() {
-            return None;
-        }
-        let exit_trie = self.exit_trie(trie);
-        let lost = excluded_nodes(arena, exit_trie, root, key, plain);
-        Some(self.without(exit_trie, root, &lost, &tokens))
+        let lost = excluded_nodes(arena, trie, root, key, plain);
+        let tokens = tokens_under(trie, &lost);
+        (!tokens.is_empty()).then(|| self.without(trie, &lost, &tokens))
     }
 
     /// The table of `state`, where this is that of `relaxed`, for the same trie and root.
@@ -137,48 +119,34 @@ impl TerminalTable {
         arena: &Arena,
         state: TerminalId,
         relaxed: TerminalId,
-        trie: &Arc<Trie>,
+        trie: &Trie,
         root: NodeIndex,
     ) -> Bounded {
-        let lost_in = |trie: &Trie| {
-            let heights = trie.heights();
-            lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, |node, state, relaxed| {
-                arena.agree_within(state, relaxed, u32::from(heights[node as usize]))
-            })
-        };
-        let Some(lost) = lost_in(trie) else { return Bounded::Unknown };
-        if lost.nodes.is_empty() {
-            return Bounded::Same;
+        let heights = trie.heights();
+        let lost = lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, |node, state, relaxed| {
+            arena.agree_within(state, relaxed, u32::from(heights[node as usize]))
+        });
+        match lost {
+            Some(lost) if lost.nodes.is_empty() => Bounded::Same,
+            // Where tokens that stayed leave the terminal is not known.
+            Some(lost) if !lost.may_end => {
+                Bounded::Fewer(self.without(trie, &lost.nodes, &tokens_under(trie, &lost.nodes)))
+            }
+            _ => Bounded::Unknown,
         }
-        let tokens = tokens_under(trie, &lost.nodes);
-        let Some(slice) = &self.slice else {
-            return Bounded::Fewer(self.without(trie, root, &lost.nodes, &tokens));
-        };
-        // Where tokens of a slice leave the terminal is not known, because none of them did.
-        if lost.may_end && tokens.iter().any(|&token| slice.contains(token)) {
-            return Bounded::Unknown;
-        }
-        let Some(at_exits) = lost_in(&slice.rest) else { return Bounded::Unknown };
-        Bounded::Fewer(self.without(&slice.rest, root, &at_exits.nodes, &tokens))
     }
 
-    /// The table without `tokens`, and without the ends under the nodes `lost` of the trie of the exits.
-    fn without(&self, trie: &Trie, root: NodeIndex, lost: &[NodeIndex], tokens: &[u32]) -> Self {
+    /// The table without `tokens`, and without the ends under the nodes `lost`.
+    fn without(&self, trie: &Trie, lost: &[NodeIndex], tokens: &[u32]) -> Self {
         let is_lost = |end: NodeIndex| {
             let before = lost.partition_point(|&node| node <= end);
             before > 0 && end < trie.end(lost[before - 1])
         };
         let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
-        let (exits, ends) = gather(trie, root, ends, &[]);
+        let stay = self.stay.without(tokens);
+        let (exits, ends) = gather(trie, ends, || Leaving::ALL);
         // Texts with tags have no bounds and exclude nothing.
-        let tags = self.tags.clone();
-        TerminalTable {
-            stay: Arc::new(self.stay.without(tokens)),
-            exits,
-            ends,
-            tags,
-            slice: self.slice.clone(),
-        }
+        TerminalTable { stay: Arc::new(stay), exits, ends, tags: self.tags.clone() }
     }
 
     /// The nodes at which the terminal may end while a token goes on.
@@ -187,11 +155,6 @@ impl TerminalTable {
             Exits::Few(ends) => ends,
             Exits::ByByte(_) => &self.ends,
         }
-    }
-
-    /// The trie that the exits are in, where `trie` is the one that the table was made for.
-    pub(crate) fn exit_trie<'t>(&'t self, trie: &'t Arc<Trie>) -> &'t Arc<Trie> {
-        self.slice.as_ref().map_or(trie, |slice| &slice.rest)
     }
 
     /// The memory that the table takes; merged tries are counted as they will be.
@@ -221,11 +184,13 @@ pub(crate) enum Bounded {
 /// The exits, and the nodes at which the terminal may end where the exits do not tell.
 type Gathered = (Exits, Box<[NodeIndex]>);
 
-fn gather(trie: &Trie, root: NodeIndex, ends: Vec<NodeIndex>, staying_nodes: &[NodeIndex]) -> Gathered {
+/// It asks which tokens leave where there are many ends.
+fn gather(trie: &Trie, ends: Vec<NodeIndex>, leaving: impl FnOnce() -> Leaving) -> Gathered {
     if ends.len() <= FEW {
         return (Exits::Few(ends.into()), Box::default());
     }
-    (by_byte(trie, root, &ends, staying_nodes), ends.into())
+    let leaving = if ends.len() < Leaving::MANY { Leaving::ALL } else { leaving() };
+    (by_byte(trie, &ends, &leaving), ends.into())
 }
 
 /// The nodes that `plain` may reach and `key`, which reads the same but for some texts, does not, without those below them:
@@ -305,35 +270,39 @@ pub(super) fn tokens_under(trie: &Trie, nodes: &[NodeIndex]) -> Vec<u32> {
 }
 
 /// What a walk with a state finds.
+#[derive(Default)]
 struct Walked {
-    stay: Vec<u32>,
-    exits: Exits,
-    ends: Box<[NodeIndex]>,
-    tags: Box<[(u32, NodeIndex)]>,
+    stay: Stay,
+    ends: Vec<NodeIndex>,
+    tags: Vec<(u32, NodeIndex)>,
 }
 
-fn walk(arena: &Arena, state: TerminalId, trie: &Trie, root: NodeIndex) -> Walked {
-    let mut stay = Vec::new();
-    let mut staying_nodes = Vec::new();
-    let (mut ends, mut tags) = (Vec::new(), Vec::new());
-    let mut on_tokens = |node: NodeIndex, tokens: &[u32]| {
-        stay.extend_from_slice(tokens);
-        staying_nodes.push(node);
+fn walk(arena: &Arena, state: TerminalId, index: &TokenIndex, trie: &Trie, root: NodeIndex) -> Walked {
+    let Walked { mut stay, mut ends, mut tags } = Walked::default();
+    let mut on_tokens = |_: NodeIndex, tokens: &[u32]| stay.tokens.extend_from_slice(tokens);
+    let mut on_end = |node: NodeIndex, state: TerminalId| match arena.tag(state) {
+        None => ends.push(node),
+        Some((_, tag)) => tags.push((tag, node)),
     };
-    walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut |node, state| {
-        match arena.tag(state) {
-            None => ends.push(node),
-            Some((_, tag)) => tags.push((tag, node)),
+    let has_shapes = trie.number() == index.trie().number() && arena.is_wide(state);
+    match if has_shapes { index.shapes().of(root) } else { None } {
+        None => walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut on_end),
+        Some(shape) => {
+            let shapes = index.shapes();
+            let known = if shape == Shapes::ROOT { arena.endless(state) } else { Endless::NOTHING };
+            if known.kinds != 0 {
+                stay.base = Some(index.plain_rows().get(known.kinds, known.length));
+            }
+            let on_range = &mut |range| stay.ranges.add(range);
+            let (on_tokens, on_end) = (&mut on_tokens, &mut on_end);
+            ShapeWalk { arena, trie, shapes, known, on_range, on_tokens, on_end }.walk(shape, state);
         }
-    });
-    tags.sort_unstable();
-    let (exits, ends) = gather(trie, root, ends, &staying_nodes);
-    Walked { stay, exits, ends, tags: tags.into() }
+    }
+    Walked { stay, ends, tags }
 }
 
-/// The children of `ends` under which there are tokens that do not stay anyway, by byte.
-fn by_byte(trie: &Trie, root: NodeIndex, ends: &[NodeIndex], staying_nodes: &[NodeIndex]) -> Exits {
-    let leaving = Leaving::new(trie, root, staying_nodes);
+/// The children of `ends` under which tokens leave, by byte.
+fn by_byte(trie: &Trie, ends: &[NodeIndex], leaving: &Leaving) -> Exits {
     let mut lists: Vec<Vec<NodeIndex>> = vec![Vec::new(); 256];
     for &end in ends.iter().filter(|&&end| leaving.any_under(trie, end)) {
         for child in trie.children(end).filter(|&child| leaving.any_under(trie, child)) {
@@ -352,30 +321,26 @@ fn by_byte(trie: &Trie, root: NodeIndex, ends: &[NodeIndex], staying_nodes: &[No
 /// Which tokens of a subtree leave the terminal.
 struct Leaving {
     first: usize,
-    /// How many tokens leave before each place; `None` if so few stay that it makes no difference.
+    /// How many tokens leave before each place; `None` if it makes no difference.
     before: Option<Vec<u32>>,
 }
 
 impl Leaving {
-    /// With fewer staying nodes than this, it is not worth telling who leaves.
-    const MANY: usize = 512;
+    /// With fewer ends than this, it is not worth telling who leaves.
+    const MANY: usize = 1_024;
 
-    fn new(trie: &Trie, root: NodeIndex, staying_nodes: &[NodeIndex]) -> Self {
+    /// All of them do, or it makes no difference.
+    const ALL: Leaving = Leaving { first: 0, before: None };
+
+    /// All but those that stay.
+    fn new(trie: &Trie, root: NodeIndex, stay: &Row) -> Self {
         let all = trie.token_range(root);
-        if staying_nodes.len() < Self::MANY {
-            return Leaving { first: all.start, before: None };
-        }
-        let mut before = vec![1u32; all.len() + 1];
-        for &node in staying_nodes {
-            let first = trie.token_range(node).start - all.start;
-            before[first..first + trie.tokens_of(node).len()].fill(0);
-        }
-        // From marks to sums.
         let mut count = 0;
-        for place in &mut before {
-            count += std::mem::replace(place, count);
-        }
-        Leaving { first: all.start, before: Some(before) }
+        let sums = trie.tokens()[all.clone()].iter().map(|&token| {
+            count += u32::from(!stay.has(token));
+            count
+        });
+        Leaving { first: all.start, before: Some(std::iter::once(0).chain(sums).collect()) }
     }
 
     fn any_under(&self, trie: &Trie, node: NodeIndex) -> bool {

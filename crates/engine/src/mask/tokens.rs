@@ -39,14 +39,18 @@ impl Part {
     pub(crate) fn new(words: usize, base: Option<&Arc<Row>>, extra: Vec<u32>) -> Self {
         let most = if base.is_some() { many(words) } else { most(words) };
         let part = Part { base: base.cloned(), lost: Box::default(), extra: extra.into() };
-        if part.extra.len() > most { part.in_one_row(words) } else { part }
+        if part.extra.len() > most { part.of_one_row(words) } else { part }
     }
 
     /// The same tokens as one row.
-    fn in_one_row(&self, words: usize) -> Self {
+    pub(super) fn in_one_row(&self, words: usize) -> Arc<Row> {
         let mut row = vec![0; words];
         self.add_to(&mut row, true);
-        Part { base: Some(Arc::new(Row::new(row))), lost: Box::default(), extra: Box::default() }
+        Arc::new(Row::new(row))
+    }
+
+    fn of_one_row(&self, words: usize) -> Self {
+        Part { base: Some(self.in_one_row(words)), lost: Box::default(), extra: Box::default() }
     }
 
     /// The part without `tokens`, which are sorted.
@@ -58,7 +62,7 @@ impl Part {
         let lost = before.chain(tokens.iter().filter(|&&token| base.has(token))).copied().collect();
         let words = base.words().len();
         let part = Part { base: Some(Arc::clone(base)), lost, extra };
-        if part.lost.len() > many(words) { part.in_one_row(words) } else { part }
+        if part.lost.len() > many(words) { part.of_one_row(words) } else { part }
     }
 
     /// Whether `token` is in it.

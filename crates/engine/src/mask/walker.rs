@@ -164,14 +164,13 @@ impl<'g> Walker<'g> {
         for group in table.tags.chunk_by(|a, b| a.0 == b.0) {
             let nodes: SmallVec<[NodeIndex; 16]> = group.iter().map(|&(_, node)| node).collect();
             let below = self.generation.behind_tag(text, group[0].0, rest);
-            self.add(table.exit_trie(trie), &nodes, below);
+            self.add(trie, &nodes, below);
         }
     }
 
     fn leave(&mut self, table: &'g Arc<TerminalTable>, trie: &'g Arc<Trie>, rest: SetId) {
-        let exit_trie = table.exit_trie(trie);
         match &table.exits {
-            Exits::Few(ends) => self.add(exit_trie, ends, rest),
+            Exits::Few(ends) => self.add(trie, ends, rest),
             Exits::ByByte(exits) => {
                 let may_come = |bytes: &ByteSet| exits.iter().any(|exit| bytes.contains(exit.byte));
                 if !self.generation.key_bytes(rest).is_none_or(may_come) {
@@ -188,9 +187,9 @@ impl<'g> Walker<'g> {
                 for exit in exits {
                     for (next, below) in fan.get(self.generation.terminals(), exit.byte) {
                         for &node in &exit.large {
-                            self.enter(exit_trie, node, next, below);
+                            self.enter(trie, node, next, below);
                         }
-                        if let Some(merged) = exit.merged(exit_trie) {
+                        if let Some(merged) = exit.merged(trie) {
                             self.enter(merged, Trie::ROOT, next, below);
                         }
                     }

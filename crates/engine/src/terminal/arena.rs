@@ -13,6 +13,7 @@ use super::fingerprint::automaton_fingerprint;
 use super::json_text::Escape;
 use super::key::{Key, TextByte};
 use super::saturate::Ahead;
+use super::shape_row::{Endless, ShapeRow};
 use crate::interner::Interner;
 use crate::mask::TerminalTable;
 
@@ -96,6 +97,8 @@ pub(super) struct Entry {
     pub(super) is_forced: bool,
     pub(super) row: OnceLock<Row>,
     pub(super) dense: OnceLock<Box<[TerminalId; 256]>>,
+    pub(super) shape_row: OnceLock<Box<ShapeRow>>,
+    pub(super) endless: OnceLock<Endless>,
     /// By how far one looks ahead.
     pub(super) saturated: [OnceLock<TerminalId>; Ahead::COUNT],
     pub(super) distance: OnceLock<Distance>,
@@ -286,6 +289,8 @@ impl Arena {
                 is_forced: self.begins_with_literal(term),
                 row: OnceLock::new(),
                 dense: OnceLock::new(),
+                shape_row: OnceLock::new(),
+                endless: OnceLock::new(),
                 saturated: Default::default(),
                 distance: OnceLock::new(),
                 fingerprint: OnceLock::new(),

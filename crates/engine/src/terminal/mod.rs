@@ -8,7 +8,7 @@
 //! few, and the first mask must be there within a fraction of a millisecond.
 //!
 //! Files: [`arena`], the terms; [`convert`], from expressions; [`derive`](mod@derive), the ways on; [`json_text`], the spellings of
-//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`], [`excluded`] and [`spelling`]; [`forced`], texts that must come; [`tagged`], text with tags; [`saturate`], [`fingerprint`], [`carry`]; [`shortest`], the way to the nearest end.
+//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`], [`excluded`] and [`spelling`]; [`forced`], texts that must come; [`tagged`], text with tags; [`saturate`], [`fingerprint`], [`shape_row`], [`carry`]; [`shortest`], the way to the nearest end.
 //!
 //! Invariants:
 //!
@@ -31,6 +31,7 @@ mod key;
 #[cfg(test)]
 mod key_tests;
 mod saturate;
+mod shape_row;
 mod shortest;
 mod spelling;
 mod tagged;
@@ -40,4 +41,5 @@ pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;
 pub(crate) use forced::{ForcedText, short_escapes};
 pub(crate) use json_text::stands_for_itself;
+pub(crate) use shape_row::{Endless, ShapeRow};
 pub(crate) use shortest::{NO_END, Shortest, Speller};

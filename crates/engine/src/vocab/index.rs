@@ -2,15 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::slices::{Kinds, Slice, Slices};
+use super::plain_rows::PlainRows;
+use super::shapes::Shapes;
 use super::trie::Trie;
 use super::{TokenId, TokenTable};
 use crate::mask::{Doubtful, SharedTables};
 
-/// The trie of all tokens, the slices, and the token tables of terminals.
+/// The trie of all tokens, their shapes, and the token tables of terminals.
 pub(crate) struct TokenIndex {
     trie: Arc<Trie>,
-    slices: Slices,
+    shapes: Shapes,
+    plain_rows: PlainRows,
     quoted: OnceLock<Box<[u32]>>,
     /// The token tables that grammars share.
     pub(crate) tables: SharedTables,
@@ -27,8 +29,9 @@ impl TokenIndex {
         let trie = Trie::from_sorted(sorted.iter().map(|token| (bytes(token), *token)));
         trie.heights();
         TokenIndex {
+            shapes: Shapes::new(&trie),
+            plain_rows: PlainRows::new(table),
             trie: Arc::new(trie),
-            slices: Slices::new(table),
             quoted: OnceLock::new(),
             tables: SharedTables::default(),
             doubtful: Doubtful::default(),
@@ -50,12 +53,20 @@ impl TokenIndex {
         })
     }
 
-    /// The slice of the tokens of `kinds` with at most `most` characters, if it is worth one.
-    pub(crate) fn slice(&self, kinds: Kinds, most: u8, table: &TokenTable) -> Option<Arc<Slice>> {
-        self.slices.get(kinds, most, table, self.trie.tokens())
+    /// The shapes of all tokens that have bytes.
+    pub(crate) fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
+    /// The rows of tokens that are made of some kinds of characters.
+    pub(crate) fn plain_rows(&self) -> &PlainRows {
+        &self.plain_rows
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        self.trie.memory_bytes() + self.slices.memory_bytes() + self.tables.memory_bytes()
+        self.trie.memory_bytes()
+            + self.shapes.memory_bytes()
+            + self.plain_rows.memory_bytes()
+            + self.tables.memory_bytes()
     }
 }

@@ -32,7 +32,8 @@ pub mod tokenizer_json;
 
 mod file;
 mod index;
-pub(crate) mod slices;
+pub(crate) mod plain_rows;
+pub(crate) mod shapes;
 pub(crate) mod trie;
 mod warm;
 
@@ -40,6 +41,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 pub use error::{VocabError, VocabErrorKind};
+pub(crate) use index::TokenIndex;
 pub use kind::VocabKind;
 pub use table::{Fingerprint, TokenTable};
 

@@ -23,7 +23,6 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::error::VocabError;
 use super::index::TokenIndex;
-use super::slices::{ANY_LENGTH, Kinds};
 use super::{MAX_TABLE_BYTES, MAX_TOKEN_BYTES, MAX_TOKENS, TokenId};
 
 /// A hash of a table's contents: the same in every process and on every machine.
@@ -106,10 +105,9 @@ impl TokenTable {
         self.index.get_or_init(|| TokenIndex::new(self))
     }
 
-    /// Makes what is derived from the tokens now, rather than at the first mask: the trie, and the slice of what may
-    /// stand in a JSON string, which nearly every grammar needs.
+    /// Makes what is derived from the tokens now, rather than at the first mask: the trie, and the shapes.
     pub(super) fn prepare(&self) {
-        self.index().slice(Kinds::JSON_TEXT, ANY_LENGTH, self);
+        self.index();
     }
 
     /// The memory that the table takes, with what has been derived from it.

@@ -146,6 +146,14 @@ impl Trie {
         &self.tokens
     }
 
+    /// How many bytes follow at most below `node`.
+    pub(crate) fn height(&self, node: NodeIndex) -> u32 {
+        match self.heights()[node as usize] {
+            u8::MAX => u32::MAX,
+            height => u32::from(height),
+        }
+    }
+
     /// For each node how many bytes follow at most, no more than a byte can tell.
     pub(crate) fn heights(&self) -> &[u8] {
         self.heights.get_or_init(|| {

@@ -1,0 +1,189 @@
+//! Walking the shapes of tokens with a terminal.
+//!
+//! One run over the nodes in their order. Where the terminal tells bytes of one kind apart, the walk goes on in the trie of
+//! tokens. Where it takes any text of the kinds that are below a node, nothing there is looked at.
+
+use std::ops::Range;
+
+use crate::terminal::{Arena, Endless, ShapeRow, TerminalId};
+use crate::vocab::shapes::{KIND_OF, KindSet, ShapeIndex, Shapes, character_kind};
+use crate::vocab::trie::{NodeIndex, Trie};
+
+/// A walk among the shapes of the tokens of a trie.
+pub(super) struct ShapeWalk<'w, T, E> {
+    pub(super) arena: &'w Arena,
+    pub(super) trie: &'w Trie,
+    pub(super) shapes: &'w Shapes,
+    /// Tokens that are made of these kinds and no longer than that are known to end inside, and need not be told of.
+    pub(super) known: Endless,
+    /// Told the positions of tokens that end inside the terminal, or at its end, in the order of shapes; they come in order.
+    pub(super) on_range: &'w mut dyn FnMut(Range<u32>),
+    /// Told of other such tokens, and of ends, as in [`walk_terminal`](super::walk::walk_terminal).
+    pub(super) on_tokens: &'w mut T,
+    pub(super) on_end: &'w mut E,
+}
+
+/// Where a walk is: how many bytes it has read while all of them were of the known kinds; then [`Depth::OTHER`].
+#[derive(Clone, Copy)]
+struct Depth(u32);
+
+impl Depth {
+    const OTHER: Depth = Depth(u32::MAX);
+
+    /// After a byte of a kind of characters.
+    fn after(self, kind: KindSet, known: Endless) -> Self {
+        if kind & !known.kinds == 0 { Depth(self.0.saturating_add(1)) } else { Self::OTHER }
+    }
+}
+
+/// A node of the trie of tokens to go on from.
+type Member = (NodeIndex, TerminalId, Depth);
+
+/// What a step of a walk knows of where it is.
+struct Place<'w> {
+    end: ShapeIndex,
+    state: TerminalId,
+    row: &'w ShapeRow,
+    endless: Endless,
+    depth: Depth,
+}
+
+impl<'w, T: FnMut(NodeIndex, &[u32]), E: FnMut(NodeIndex, TerminalId)> ShapeWalk<'w, T, E> {
+    /// Walks the shapes under `root` with a state.
+    pub(super) fn walk(&mut self, root: ShapeIndex, state: TerminalId) {
+        let (shapes, endless, row) = (self.shapes, self.arena.endless(state), self.arena.shape_row(state));
+        let mut path = vec![Place { end: shapes.end(root), state, row, endless, depth: Depth(0) }];
+        let mut at = root + 1;
+        while let Some(place) = path.last() {
+            if at >= place.end {
+                path.pop();
+                continue;
+            }
+            let next = self.enter_shape(at, place);
+            at = if next.is_some() { at + 1 } else { shapes.end(at) };
+            path.extend(next);
+        }
+    }
+
+    /// What there is at a shape. The place to go on from, if its children are to be walked.
+    fn enter_shape(&mut self, shape: ShapeIndex, place: &Place<'_>) -> Option<Place<'w>> {
+        let shapes = self.shapes;
+        let (kind, end) = (shapes.kind(shape), shapes.end(shape));
+        let (kinds, height) = (shapes.characters(shape), shapes.height(shape));
+        let depth = place.depth.after(character_kind(kind, kinds), self.known);
+        if kinds & !place.endless.kinds == 0 && height < place.endless.length {
+            if !self.is_known(depth, kinds, height) {
+                (self.on_range)(shapes.token_range(shape, end));
+            }
+            return None;
+        }
+        let next = if place.row.mixed >> kind & 1 == 0 {
+            place.row.next[usize::from(kind)]
+        } else if let Some(common) = self.common_next(shape, place.state) {
+            common
+        } else {
+            self.walk_members(shapes.members(shape), place);
+            return None;
+        };
+        if next == TerminalId::NEVER {
+            return None;
+        }
+        if !self.is_known(depth, 0, 0) {
+            (self.on_range)(shapes.token_range(shape, shape + 1));
+        }
+        self.end_at(shapes.members(shape), next);
+        if shape + 1 == end || next == TerminalId::EMPTY {
+            return None;
+        }
+        if let &[member] = shapes.members(shape)
+            && self.is_path(member)
+            && !self.arena.has_shape_row(next)
+        {
+            self.walk_nodes(&mut vec![(member, next, depth)]);
+            return None;
+        }
+        let row = self.arena.shape_row(next);
+        let endless = self.arena.known_endless(next, row);
+        Some(Place { end, state: next, row, endless, depth })
+    }
+
+    /// Whether tokens are known to end inside that go on at a depth with up to `height` more bytes, of `kinds`.
+    fn is_known(&self, depth: Depth, kinds: KindSet, height: u32) -> bool {
+        kinds & !self.known.kinds == 0
+            && depth.0.saturating_add(height) <= self.known.length.min(u32::MAX - 1)
+    }
+
+    /// The state that all members of a shape are in, after `state`.
+    fn common_next(&self, shape: ShapeIndex, state: TerminalId) -> Option<TerminalId> {
+        let dense = self.arena.dense(state);
+        let mut after =
+            self.shapes.members(shape).iter().map(|&node| dense[usize::from(self.trie.byte(node))]);
+        let first = after.next()?;
+        after.all(|next| next == first).then_some(first)
+    }
+
+    /// Walks on in the trie of tokens: at `nodes`, each after its byte.
+    fn walk_members(&mut self, nodes: &[NodeIndex], place: &Place<'_>) {
+        let mut stack: Vec<Member> = Vec::new();
+        let dense = self.arena.dense(place.state);
+        for &node in nodes {
+            let next = dense[usize::from(self.trie.byte(node))];
+            self.enter_node((node, next, place.depth), place.endless, &mut stack);
+        }
+        self.walk_nodes(&mut stack);
+    }
+
+    /// Walks on in the trie of tokens from all nodes on the stack.
+    fn walk_nodes(&mut self, stack: &mut Vec<Member>) {
+        let (arena, trie) = (self.arena, self.trie);
+        while let Some((node, state, depth)) = stack.pop() {
+            // The states along a token of many spaces are asked for nothing else, so that their rows are not made.
+            if self.is_path(node) && !arena.has_shape_row(state) {
+                let child = node + 1;
+                self.enter_node((child, arena.step(state, trie.byte(child)), depth), Endless::NOTHING, stack);
+                continue;
+            }
+            let dense = arena.dense(state);
+            let endless = arena.known_endless(state, arena.shape_row(state));
+            for child in trie.children(node) {
+                self.enter_node((child, dense[usize::from(trie.byte(child))], depth), endless, stack);
+            }
+        }
+    }
+
+    /// Whether a node of the trie of tokens has one child.
+    fn is_path(&self, node: NodeIndex) -> bool {
+        !self.trie.is_leaf(node) && self.trie.end(node + 1) == self.trie.end(node)
+    }
+
+    /// What there is at a node of the trie of tokens, with its state, after one that takes `endless` and is at a depth.
+    fn enter_node(&mut self, (node, state, depth): Member, endless: Endless, stack: &mut Vec<Member>) {
+        if state == TerminalId::NEVER {
+            return;
+        }
+        let (trie, kind) = (self.trie, KIND_OF[usize::from(self.trie.byte(node))]);
+        let (kinds, height) = (self.shapes.characters_at(node), trie.height(node));
+        let depth = depth.after(character_kind(kind, kinds), self.known);
+        if kinds & !endless.kinds == 0 && height < endless.length {
+            if !self.is_known(depth, kinds, height) {
+                (self.on_tokens)(node, &trie.tokens()[trie.token_range(node)]);
+            }
+        } else {
+            if !self.is_known(depth, 0, 0) {
+                (self.on_tokens)(node, trie.tokens_of(node));
+            }
+            self.end_at(&[node], state);
+            if !trie.is_leaf(node) && state != TerminalId::EMPTY {
+                stack.push((node, state, depth));
+            }
+        }
+    }
+
+    /// Tells of nodes at which the terminal may end.
+    fn end_at(&mut self, nodes: &[NodeIndex], state: TerminalId) {
+        if self.arena.is_nullable(state) {
+            let inner = nodes.iter().filter(|&&node| !self.trie.is_leaf(node));
+            inner.for_each(|&node| (self.on_end)(node, state));
+        }
+    }
+}
