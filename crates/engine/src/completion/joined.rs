@@ -28,7 +28,16 @@ const MOST_BYTES: usize = 2_048;
 pub(super) struct Joined {
     /// The same costs, where each byte is a token.
     bytes: Completion,
-    known: Mutex<FxHashMap<SetId, u32>>,
+    known: Mutex<Known>,
+}
+
+type Known = FxHashMap<SetId, Rest>;
+
+/// What is left of a completion: its cost, the next byte and the configuration after it.
+#[derive(Clone, Copy)]
+struct Rest {
+    cost: u32,
+    next: Option<(u8, SetId)>,
 }
 
 /// A completion: its bytes, and the configuration before each of them and after the last.
@@ -50,36 +59,36 @@ impl Joined {
         // What a key was does not matter for any way that is looked at.
         let config = generation.without_texts(config);
         let mut known = self.known.lock();
-        if let Some(&cost) = known.get(&config) {
-            return cost;
+        if let Some(rest) = known.get(&config) {
+            return rest.cost;
         }
         if self.bytes.cost(generation, config).least as usize > MOST_BYTES {
             return NO_END;
         }
         match self.walk(generation, config, &known) {
-            Err(met) => met.into_iter().for_each(|config| _ = known.insert(config, NO_END)),
+            Err(met) => {
+                let unknown = Rest { cost: NO_END, next: None };
+                met.into_iter().for_each(|config| _ = known.insert(config, unknown));
+            }
             Ok(walk) => spell(&walk, speller, &mut known),
         }
-        known[&config]
+        known[&config].cost
     }
 
     /// The completion of `config`, or a part of it that is long enough behind configurations that are known. An error are
     /// the configurations that have none.
-    fn walk(
-        &self,
-        generation: &Generation,
-        config: SetId,
-        known: &FxHashMap<SetId, u32>,
-    ) -> Result<Walk, Vec<SetId>> {
+    fn walk(&self, generation: &Generation, config: SetId, known: &Known) -> Result<Walk, Vec<SetId>> {
         let mut walk = Walk { configs: vec![config], bytes: Vec::new() };
         let (mut at, mut left) = (config, generation.longest_token() as usize);
         while !generation.sets().ends(at) && left > 0 {
-            match known.get(&at) {
-                Some(&(NO_END..)) => return Err(walk.configs),
-                Some(_) => left -= 1,
-                None => {}
-            }
-            let Some((byte, next)) = self.step(generation, at) else { return Err(walk.configs) };
+            let next = match known.get(&at) {
+                Some(rest) => {
+                    left -= 1;
+                    rest.next
+                }
+                None => self.step(generation, at),
+            };
+            let Some((byte, next)) = next else { return Err(walk.configs) };
             walk.bytes.push(byte);
             walk.configs.push(next);
             at = next;
@@ -103,14 +112,13 @@ impl Joined {
 }
 
 /// Finds the fewest tokens for each rest of a completion.
-fn spell(walk: &Walk, speller: &Speller<'_>, known: &mut FxHashMap<SetId, u32>) {
+fn spell(walk: &Walk, speller: &Speller<'_>, known: &mut Known) {
     let count = walk.bytes.len();
     let mut fewest = vec![NO_END; count + 1];
-    fewest[count] = known.get(&walk.configs[count]).copied().unwrap_or(0);
-    known.insert(walk.configs[count], fewest[count]);
+    fewest[count] = known.entry(walk.configs[count]).or_insert(Rest { cost: 0, next: None }).cost;
     for start in (0..count).rev() {
-        if let Some(&cost) = known.get(&walk.configs[start]) {
-            fewest[start] = cost;
+        if let Some(rest) = known.get(&walk.configs[start]) {
+            fewest[start] = rest.cost;
             continue;
         }
         let mut node = Trie::ROOT;
@@ -121,7 +129,8 @@ fn spell(walk: &Walk, speller: &Speller<'_>, known: &mut FxHashMap<SetId, u32>) 
                 fewest[start] = fewest[start].min(fewest[end] + 1).min(NO_END);
             }
         }
-        known.insert(walk.configs[start], fewest[start]);
+        let next = Some((walk.bytes[start], walk.configs[start + 1]));
+        known.insert(walk.configs[start], Rest { cost: fewest[start], next });
     }
 }
 

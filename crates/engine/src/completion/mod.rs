@@ -92,6 +92,7 @@ impl Completion {
 
     /// The cost of a configuration of `generation`, the one that these costs are of.
     pub(crate) fn cost(&self, generation: &Generation, config: SetId) -> Cost {
+        let config = generation.timeless(config);
         let mut known = self.known.lock();
         if let Some(&cost) = known.sets.get(&config) {
             return cost;
@@ -113,7 +114,7 @@ impl Completion {
         let speller = self.speller();
         let joined = self.joined.get_or_init(|| Box::new(Joined::new(generation, &speller)));
         let before = joined.len();
-        let cost = joined.cost(generation, &speller, config);
+        let cost = joined.cost(generation, &speller, generation.timeless(config));
         generation.note_table((joined.len() - before) * 32);
         cost
     }

@@ -334,6 +334,9 @@ impl Generation {
     ///
     /// [`Arena::without_text`]: crate::terminal::Arena::without_text
     pub(crate) fn without_texts(&self, config: SetId) -> SetId {
+        if !self.remembers_keys() {
+            return config;
+        }
         let sets = self.sets();
         let strip = |&(symbol, rest): &Item| match symbol.kind() {
             SymbolKind::Terminal(state) => (Symbol::terminal(self.terminals().without_text(state)), rest),

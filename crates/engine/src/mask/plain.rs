@@ -17,7 +17,7 @@ const MIN_BYTES: usize = 24;
 type States = SmallVec<[TerminalId; 4]>;
 
 /// The ranges of bytes that make up the characters outside of ASCII.
-const SEQUENCES: [&[(u8, u8)]; 8] = [
+pub(crate) const SEQUENCES: [&[(u8, u8)]; 8] = [
     &[(0xC2, 0xDF), (0x80, 0xBF)],
     &[(0xE0, 0xE0), (0xA0, 0xBF), (0x80, 0xBF)],
     &[(0xE1, 0xEC), (0x80, 0xBF), (0x80, 0xBF)],
@@ -31,7 +31,7 @@ const SEQUENCES: [&[(u8, u8)]; 8] = [
 /// The kinds of characters of which every string keeps `state` alive up to some length, or none.
 ///
 /// Where the length is bounded, longer strings of these kinds do not fit at all, not even to some end in them.
-pub(super) fn plain_kinds(arena: &Arena, state: TerminalId) -> (Kinds, u8) {
+pub(crate) fn plain_kinds(arena: &Arena, state: TerminalId) -> (Kinds, u8) {
     let Some(counted) = arena.counted(state) else { return (endless_kinds(arena, state), ANY_LENGTH) };
     let Ok(most @ ..=MAX_LENGTH) = u8::try_from(counted.most) else { return (Kinds(0), 0) };
     let kinds = endless_kinds(arena, counted.endless);

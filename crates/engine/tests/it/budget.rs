@@ -17,6 +17,7 @@ use crate::dice::Dice;
 use crate::invariants::{compile, has, parse};
 use crate::lists;
 use crate::random;
+use crate::rule_tokens::with_limit;
 use crate::tree::{bodies, build};
 use crate::vocabulary::Vocabulary;
 use crate::walk::Check;
@@ -31,7 +32,7 @@ fn least_budget(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions) -> Op
     match Matcher::with_budget(Arc::clone(compiled), options) {
         Ok(_) => Some(0),
         Err(BudgetError::TooSmall { needed, .. }) => Some(needed),
-        Err(BudgetError::Unspellable | BudgetError::RulesCount) => None,
+        Err(BudgetError::Unspellable) => None,
     }
 }
 
@@ -205,7 +206,7 @@ fn fewest_tokens(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions, most
     None
 }
 
-const GRAMMARS: [&str; 16] = [
+const GRAMMARS: [&str; 24] = [
     "root ::= \"a\" root \"b\" | \"\"",
     "root ::= \"a\" root \"b\" | \"x\"",
     "root ::= \"(\" root \")\" root | \"x\"",
@@ -222,6 +223,15 @@ const GRAMMARS: [&str; 16] = [
     "root ::= \"\\\"\" JsonText([^]{2,4}) \"\\\"\" | \"\\\"\" JsonText(\"a\\\"\\u0001\" root_end) \"\\\"\"\nroot_end ::= \"b\"",
     "root ::= AtMost([a-z]{2,} \"-\" [a-z]+, 9) \"x\"",
     "root ::= \"{\" Members((\"a\", true, v), (\"ab\", false, v, w), (\"b\", true, v), separator=\",\", order=\"any\", others=((k, v),), unique=true) \"}\"\nk ::= [^]*\nv ::= \":a\"\nw ::= \":\" root",
+    // Rules that count tokens of their own.
+    "root ::= \"(\" text \")\" \"x\"\ntext[max_tokens=2] ::= [abx]*",
+    "root ::= text \"b\"* \"x\"\ntext[max_tokens=1] ::= (\"a\" \"a\" \"b\")+",
+    "root ::= short | \"a\" \"b\"{12}\nshort[max_tokens=1] ::= \"a\" \"b\" \"x\"",
+    "root ::= short | \"aa\" \"b\"{12}\nshort[max_tokens=0] ::= \"a\"{2} \"b\" \"x\"",
+    "root ::= outer \"a\"*\nouter[max_tokens=2] ::= \"(\" inner \")\"\ninner[max_tokens=1] ::= [ab]* | outer",
+    "root ::= text\ntext[max_tokens=3] ::= \"a\" text | \"b\"",
+    "root ::= (word \",\")* word\nword[max_tokens=1] ::= \"a\" | \"ab\" | \"(\" word \")\" | Token(5) word",
+    "root ::= \"[\" (item \",\"){2,5} item \"]\"\nitem[max_tokens=2] ::= \"(\" item \")\" | \"a\"{3} | \"ab\"*",
 ];
 
 /// Tokens with stop tokens of every kind, as in the tests of what always holds, and all that the grammars need.
@@ -405,6 +415,23 @@ proptest! {
     #[test]
     fn random_grammars_end_in_time(bodies in bodies(true), seed in 0..u64::MAX) {
         if let Some(compiled) = compiled(&build(&bodies), &random::vocabulary(seed)) {
+            let checked = check_budgets(&compiled, &MatcherOptions::default(), seed, 40)
+                .and_then(|()| check_far(&compiled, false, seed));
+            checked.map_err(TestCaseError::fail)?;
+        }
+    }
+
+    /// The same where some rules count tokens of their own.
+    #[test]
+    fn random_grammars_whose_rules_count_end_in_time(bodies in bodies(true), seed in 0..u64::MAX) {
+        let mut grammar = build(&bodies);
+        let mut dice = Dice::new(seed);
+        for rule in grammar.rules().map(|(id, _)| id).collect::<Vec<_>>() {
+            if dice.below(2) == 0 {
+                grammar = with_limit(&grammar, rule, dice.below(4) as u32);
+            }
+        }
+        if let Some(compiled) = compiled(&grammar, &random::vocabulary(seed)) {
             let checked = check_budgets(&compiled, &MatcherOptions::default(), seed, 40)
                 .and_then(|()| check_far(&compiled, false, seed));
             checked.map_err(TestCaseError::fail)?;
