@@ -2,25 +2,40 @@
 //!
 //! Tokens are followed along their trie, and subtrees in which nothing can become too dear are left out. Inside of a
 //! string hardly any are: nearly all tokens fit there, and lead back to where they began. So where all text of certain
-//! characters leads to places that can be afforded, or to none that can, the tokens made of these characters are decided at
-//! one stroke (see [`super::plain`]), and only the others are followed.
+//! characters leads to places that can be afforded, or to none that can, or where its length alone tells, the tokens made of
+//! these characters are decided at one stroke (see [`super::plain`]), and only the others are followed.
+//!
+//! Keys that remember their texts would have a state for each text. What it costs to complete them does not depend on the
+//! text while they are read, so it is forgotten up to there. Nor does it depend on it behind the key, where no list needs a
+//! key that is unlike those before it, until the next member begins. Tokens that go on to there are followed again from
+//! where they began, with the text.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::TokenBudget;
-use super::plain::PlainText;
-use crate::completion::Cost;
+use super::plain::{PlainText, Ways};
 use crate::config::SetId;
 use crate::generation::Generation;
 use crate::mask::clear_bit;
 use crate::vocab::TokenId;
-use crate::vocab::slices::{ANY_LENGTH, Slice};
+use crate::vocab::slices::{ANY_LENGTH, Slice, characters};
 use crate::vocab::trie::{NodeIndex, Trie};
 
+/// A mask with at most so many tokens is narrowed token by token. Where assertions are checked this and the next are small,
+/// so that tests with few tokens come to all ways of narrowing.
+const FEW: u32 = if cfg!(debug_assertions) { 6 } else { 256 };
+
 /// A subtree with fewer tokens than this is followed token by token.
-const WORTH_A_STROKE: usize = 64;
+const WORTH_A_STROKE: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+
+/// How many configurations are looked at for strokes, in all.
+const MOST_CONFIGS: usize = 512;
+
+/// How many judgements are at hand, at a place that follows from the configuration.
+const AT_HAND: usize = 256;
 
 /// A mask that is being narrowed.
 pub(super) struct Narrowing<'b> {
@@ -30,26 +45,43 @@ pub(super) struct Narrowing<'b> {
     start: SetId,
     /// What may be needed after a token; none if nothing can be afforded.
     limit: Option<u32>,
+    /// The greatest cost where no token of so many bytes can become too dear, by their number; none if there is none.
+    allowances: [Option<u32>; 256],
+    judgements: FxHashMap<SetId, Judgement>,
+    at_hand: [(SetId, Judgement); AT_HAND],
+    strokes: Strokes<'b>,
+}
+
+/// What is known of a configuration.
+#[derive(Clone, Copy)]
+struct Judgement {
+    /// Its greatest cost.
+    most: u32,
+    /// Whether it can be afforded, if anybody asked.
+    is_enough: Option<bool>,
+}
+
+/// Whether text can be afforded, by the number of its characters; the last for all that are longer.
+type Stroke = Rc<[bool]>;
+
+/// Text that is decided at one stroke.
+struct Strokes<'b> {
     text: PlainText<'b>,
     /// The tokens of that text, if they are many.
     slice: Option<Arc<Slice>>,
-    costs: FxHashMap<SetId, Cost>,
-    /// Whether a configuration can be afforded.
-    verdicts: FxHashMap<SetId, bool>,
-    /// Whether all that text leads to can be afforded, or nothing of it; none if neither is known. By where it begins, and
-    /// whether keys forget there.
-    strokes: FxHashMap<(SetId, bool), Option<bool>>,
+    /// What is decided, if anything, by where text begins, and whether keys have forgotten their texts there.
+    known: FxHashMap<(SetId, bool), Option<Stroke>>,
+    /// How many more configurations may be looked at.
+    left: usize,
 }
 
 /// A node of the trie that tokens go on from.
 #[derive(Clone, Copy)]
 struct Place {
     node: NodeIndex,
-    /// The same place in the trie of the tokens that are not in the slice, if any of them pass it.
-    other: Option<NodeIndex>,
     config: SetId,
     /// The bytes before it.
-    depth: usize,
+    depth: u32,
     /// The bytes that the last character still lacks.
     lacks: u8,
     /// Whether keys have forgotten their texts.
@@ -65,39 +97,72 @@ impl<'b> Narrowing<'b> {
     ) -> Self {
         let text = PlainText::around(generation, start);
         let slice = generation.tokens().index().slice(text.kinds(), ANY_LENGTH, generation.tokens());
-        let (costs, verdicts, strokes) = Default::default();
-        Narrowing { budget, generation, start, limit, text, slice, costs, verdicts, strokes }
+        let strokes = Strokes { text, slice, known: FxHashMap::default(), left: MOST_CONFIGS };
+        let growth = |bytes| budget.completion.nodes.growth(bytes);
+        let allowance = |bytes| limit.filter(|_| bytes < 255)?.checked_sub(growth(bytes));
+        let nothing = (SetId::DEAD, Judgement { most: 0, is_enough: None });
+        Narrowing {
+            budget,
+            generation,
+            start,
+            limit,
+            allowances: std::array::from_fn(allowance),
+            judgements: FxHashMap::default(),
+            at_hand: [nothing; AT_HAND],
+            strokes,
+        }
     }
 
     /// Takes out of `row` the tokens that cannot be afforded.
-    ///
-    /// Keys that remember their texts would have a state for each text. What it costs to complete them does not depend on
-    /// the text while they are read, so it is forgotten up to there. The few tokens that read on are followed with it.
     pub(super) fn run(mut self, row: &mut [u32]) {
+        if row.iter().map(|word| word.count_ones()).sum::<u32>() <= FEW {
+            return self.narrow_few(row);
+        }
         let generation = self.generation;
         let config = generation.without_texts(self.start);
-        let other = self.slice.as_ref().map(|_| Trie::ROOT);
         let forgets = config != self.start;
-        let start = Place { node: Trie::ROOT, other, config, depth: 0, lacks: 0, forgets };
+        let start = Place { node: Trie::ROOT, config, depth: 0, lacks: 0, forgets };
         let others = self.follow(generation.tokens().index().trie(), vec![start], row);
-        if let Some(slice) = self.slice.take() {
+        if let Some(slice) = self.strokes.slice.take() {
             self.follow(&slice.rest, others, row);
         }
     }
 
+    /// The same for a few tokens.
+    fn narrow_few(&mut self, row: &mut [u32]) {
+        let generation = self.generation;
+        for word in 0..row.len() {
+            let mut bits = row[word];
+            while bits != 0 {
+                let token = word as u32 * 32 + bits.trailing_zeros();
+                bits &= bits - 1;
+                let bytes = generation.tokens().token_bytes(TokenId(token));
+                if !self.is_enough(generation.step_bytes(self.start, bytes)) {
+                    clear_bit(row, token);
+                }
+            }
+        }
+    }
+
     /// Follows all tokens below some places of a trie that may become too dear. Where those of the slice were decided at
-    /// one stroke, the places at which to follow the others.
+    /// one stroke, the places at which to follow the others, in their own trie.
     fn follow(&mut self, trie: &Trie, mut stack: Vec<Place>, row: &mut [u32]) -> Vec<Place> {
         let mut others = Vec::new();
         while let Some(place) = stack.pop() {
             if self.decide_slice(trie, place, row) {
-                others.extend(place.other.map(|node| Place { node, other: None, ..place }));
+                others.extend(self.other_place(trie, place));
                 continue;
             }
             for child in trie.children(place.node) {
                 let Some(next) = self.step(trie, place, child) else { continue };
-                if !self.is_within(trie, child, next.config) {
-                    self.narrow_node(trie, child, next.config, row);
+                if self.is_within(trie, child, next.config) {
+                    continue;
+                }
+                let tokens = trie.tokens_of(child);
+                if !tokens.is_empty() && !self.is_enough(next.config) {
+                    tokens.iter().for_each(|&token| clear_bit(row, token));
+                }
+                if !trie.is_leaf(child) {
                     stack.push(next);
                 }
             }
@@ -108,99 +173,154 @@ impl<'b> Narrowing<'b> {
     /// Decides the tokens of the slice below a place, if that can be done at one stroke.
     fn decide_slice(&mut self, trie: &Trie, place: Place, row: &mut [u32]) -> bool {
         let range = trie.token_range(place.node);
-        let Some(slice) = self.slice.clone().filter(|_| place.lacks == 0 && range.len() >= WORTH_A_STROKE)
-        else {
+        if place.lacks > 0 || range.len() < WORTH_A_STROKE || self.strokes.slice.is_none() {
             return false;
-        };
-        match self.stroke(place) {
-            None => return false,
-            Some(true) => {}
-            Some(false) if place.node == Trie::ROOT => {
+        }
+        let (Some(stroke), Some(slice)) = (self.stroke(place), &self.strokes.slice) else { return false };
+        match *stroke {
+            [true] => {}
+            [false] if place.node == Trie::ROOT => {
                 row.iter_mut().zip(slice.mask.words()).for_each(|(word, slice)| *word &= !slice);
             }
-            Some(false) => {
-                let dear = trie.tokens()[range].iter().filter(|&&token| slice.contains(token));
-                dear.for_each(|&token| clear_bit(row, token));
+            _ => {
+                let tokens = self.generation.tokens();
+                let before = characters(self.bytes_before(trie, place.node, place.depth));
+                let last = stroke.len() - 1;
+                let is_dear = |token: u32| {
+                    last == 0 || !stroke[(tokens.index().characters(token, tokens) - before).min(last)]
+                };
+                let all = trie.tokens()[range].iter().copied();
+                all.filter(|&token| slice.contains(token) && is_dear(token))
+                    .for_each(|token| clear_bit(row, token));
             }
         }
         true
     }
 
-    /// Whether all that text leads to from a place can be afforded, or nothing of it.
-    fn stroke(&mut self, place: Place) -> Option<bool> {
+    /// The same place in the trie of the tokens that are not in the slice, if any of them pass it.
+    fn other_place(&self, trie: &Trie, place: Place) -> Option<Place> {
+        let others = &self.strokes.slice.as_ref()?.rest;
+        let bytes = self.bytes_before(trie, place.node, place.depth);
+        let node = bytes.iter().try_fold(Trie::ROOT, |node, &byte| others.child(node, byte))?;
+        Some(Place { node, ..place })
+    }
+
+    /// The bytes that lead to a node.
+    fn bytes_before(&self, trie: &Trie, node: NodeIndex, depth: u32) -> &'b [u8] {
+        let token = TokenId(trie.tokens()[trie.token_range(node).start]);
+        &self.generation.tokens().token_bytes(token)[..depth as usize]
+    }
+
+    /// Whether what text leads to from a place can be afforded, if that can be told at one stroke.
+    fn stroke(&mut self, place: Place) -> Option<Stroke> {
         let key = (place.config, place.forgets);
-        if let Some(&known) = self.strokes.get(&key) {
-            return known;
+        if let Some(known) = self.strokes.known.get(&key) {
+            return known.clone();
         }
-        let stroke = self.reached(place).and_then(|configs| {
-            let first = self.is_enough(configs[0]);
-            configs[1..].iter().all(|&config| self.is_enough(config) == first).then_some(first)
+        let stroke = self.ways(place).and_then(|ways| {
+            let verdicts: Vec<bool> = ways.iter().map(|way| self.is_enough(way.0)).collect();
+            let is_uniform = verdicts.iter().all(|&is_enough| is_enough == verdicts[0]);
+            let longest = self.generation.longest_token() as usize;
+            if is_uniform { Some([verdicts[0]].into()) } else { by_length(&ways, &verdicts, longest) }
         });
-        self.strokes.insert(key, stroke);
+        self.strokes.known.insert(key, stroke.clone());
         stroke
     }
 
     /// All that text leads to from a place, unless keys remember it there, or it ends one that has forgotten its text.
-    fn reached(&self, place: Place) -> Option<Vec<SetId>> {
+    fn ways(&mut self, place: Place) -> Option<Ways> {
         let generation = self.generation;
-        if !generation.remembers_keys() {
-            return self.text.reached(place.config);
+        let is_key = |config| generation.remembers_keys() && generation.is_in_other_key(config);
+        if is_key(place.config) != place.forgets {
+            return None;
         }
-        let is_as_before = |&config: &SetId| generation.is_in_other_key(config) == place.forgets;
-        let reached = is_as_before(&place.config).then(|| self.text.reached(place.config))?;
-        reached.filter(|configs| configs.iter().all(is_as_before))
+        let strokes = &mut self.strokes;
+        let ways = strokes.text.ways(place.config, &mut strokes.left)?;
+        ways.iter().all(|way| is_key(way.0) == place.forgets).then_some(ways)
     }
 
     /// The place at `child`, a node right below that of `place`, if tokens go on there.
     fn step(&self, trie: &Trie, place: Place, child: NodeIndex) -> Option<Place> {
         let (generation, byte) = (self.generation, trie.byte(child));
         let depth = place.depth + 1;
-        let mut config = generation.step(place.config, byte);
+        let mut config = if place.forgets || !generation.remembers_keys() {
+            generation.step_with_alike(place.config, byte)
+        } else {
+            generation.step(place.config, byte)
+        };
+        if config == SetId::DEAD {
+            return None;
+        }
         let mut forgets = place.forgets;
-        if forgets && !generation.is_in_other_key(config) {
-            let token = TokenId(trie.tokens()[trie.token_range(child).start]);
-            let bytes = &generation.tokens().token_bytes(token)[..depth];
-            config = generation.step_bytes(self.start, bytes);
+        if forgets && !self.may_forget(place.config, config) {
+            config = generation.step_bytes(self.start, self.bytes_before(trie, child, depth));
             forgets = generation.is_in_other_key(config);
             if forgets {
                 config = generation.without_texts(config);
             }
         }
-        let others = self.slice.as_ref().map(|slice| &slice.rest);
-        let other = others.zip(place.other).and_then(|(others, node)| others.child(node, byte));
         let lacks = lacking(byte, place.lacks);
-        (config != SetId::DEAD).then_some(Place { node: child, other, config, depth, lacks, forgets })
+        (config != SetId::DEAD).then_some(Place { node: child, config, depth, lacks, forgets })
     }
 
-    fn cost(&mut self, config: SetId) -> Cost {
+    /// Whether what it costs to complete `config` does not depend on keys that were forgotten, where it did not `before` the
+    /// last byte.
+    fn may_forget(&self, before: SetId, config: SetId) -> bool {
+        let generation = self.generation;
+        if generation.is_in_other_key(config) {
+            return generation.is_in_other_key(before);
+        }
+        !self.budget.completion.nodes.needs_keys && !generation.is_before_value(config)
+    }
+
+    fn judgement(&mut self, config: SetId) -> Judgement {
+        let (known, judgement) = self.at_hand[config.0 as usize % AT_HAND];
+        if known == config {
+            return judgement;
+        }
         let (budget, generation) = (self.budget, self.generation);
-        *self.costs.entry(config).or_insert_with(|| budget.cost(generation, config))
+        let judge = || Judgement { most: budget.cost(generation, config).most, is_enough: None };
+        let judgement = *self.judgements.entry(config).or_insert_with(judge);
+        self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
+        judgement
     }
 
     /// Whether a configuration can be afforded.
     fn is_enough(&mut self, config: SetId) -> bool {
-        let (budget, generation, limit) = (self.budget, self.generation, self.limit);
-        let verdict = || limit.is_some_and(|limit| budget.is_enough(generation, config, limit));
-        *self.verdicts.entry(config).or_insert_with(verdict)
+        let judgement = self.judgement(config);
+        judgement.is_enough.unwrap_or_else(|| {
+            let (budget, generation) = (self.budget, self.generation);
+            let is_enough = self.limit.is_some_and(|limit| budget.is_enough(generation, config, limit));
+            let judgement = Judgement { is_enough: Some(is_enough), ..judgement };
+            self.judgements.insert(config, judgement);
+            self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
+            is_enough
+        })
     }
 
     /// Whether all tokens at `node` and below it can be afforded.
     fn is_within(&mut self, trie: &Trie, node: NodeIndex, config: SetId) -> bool {
-        let Some(limit) = self.limit else { return false };
-        let height = trie.heights()[node as usize];
-        if height == 0 {
-            return self.is_enough(config);
+        match trie.heights()[node as usize] {
+            0 => self.is_enough(config),
+            height => self.allowances[usize::from(height)]
+                .is_some_and(|allowance| self.judgement(config).most <= allowance),
         }
-        let growth = self.budget.completion.nodes.growth(height.into());
-        height < u8::MAX && self.cost(config).most + growth <= limit
     }
+}
 
-    fn narrow_node(&mut self, trie: &Trie, node: NodeIndex, config: SetId, row: &mut [u32]) {
-        let tokens = trie.tokens_of(node);
-        if !tokens.is_empty() && !self.is_enough(config) {
-            tokens.iter().for_each(|&token| clear_bit(row, token));
-        }
+/// The verdicts by the length of the text, up to the `longest`, where all text of a length leads to the same configuration.
+fn by_length(ways: &Ways, verdicts: &[bool], longest: usize) -> Option<Stroke> {
+    let mut stroke = vec![verdicts[0]];
+    let mut at = 0;
+    while stroke.len() <= longest {
+        at = match *ways[at].1 {
+            [] => break,
+            [next] => next as usize,
+            _ => return None,
+        };
+        stroke.push(verdicts[at]);
     }
+    Some(stroke.into())
 }
 
 /// How many bytes a character lacks after `byte`, where it lacked so many before it.

@@ -1,19 +1,23 @@
 //! Where a text of certain characters leads.
 //!
 //! From inside of a string, text without quotes and backslashes leads back to where it began, or to as many places as there
-//! may be characters. They are few, so they are all looked at. A byte is read for each range of bytes that the terminals of a
-//! configuration do not tell apart, and not for each byte.
+//! may be characters. These are few, so they are all looked at. A byte is read for each range of bytes that the terminals of a
+//! configuration do not tell apart, and not for each byte. Where a terminal only counts characters, one of them is read.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
-use crate::mask::{SEQUENCES, plain_kinds};
+use crate::mask::{SEQUENCES, endless_kinds, plain_kinds};
+use crate::terminal::TerminalId;
 use crate::vocab::slices::Kinds;
 
-/// How many configurations are looked at before it is given up.
-const MOST_CONFIGS: usize = 320;
+/// Where so many ways are open at once, text does not lead back to where it began.
+const MOST_OPEN: usize = 8;
+
+/// Configurations, each with the places in this list of those that a character leads to.
+pub(super) type Ways = Vec<(SetId, SmallVec<[u32; 4]>)>;
 
 type Configs = SmallVec<[SetId; 4]>;
 
@@ -23,7 +27,13 @@ pub(super) struct PlainText<'g> {
     kinds: Kinds,
     /// Whether a byte is a character of these kinds.
     ascii: [bool; 128],
+    /// Whether a state that counts takes all characters of these kinds and what comes after it none; by the state without
+    /// its bound, and by what comes after it.
+    counts: FxHashMap<(TerminalId, TerminalId), bool>,
 }
+
+/// What a configuration counts for whose characters are not alike.
+const SEVERAL: usize = 16;
 
 impl<'g> PlainText<'g> {
     /// The text that may come in most places around `config`: that of its widest terminal, or else that of JSON strings.
@@ -40,33 +50,59 @@ impl<'g> PlainText<'g> {
         let widest = items.map(|(symbol, _)| kinds(symbol.kind())).max_by_key(|kinds| kinds.0.count_ones());
         let kinds = widest.filter(|kinds| kinds.0 != 0).unwrap_or(Kinds::JSON_TEXT);
         let ascii = std::array::from_fn(|byte| kinds.meets(byte as u8, byte as u8));
-        PlainText { generation, kinds, ascii }
+        PlainText { generation, kinds, ascii, counts: FxHashMap::default() }
     }
 
     pub(super) fn kinds(&self) -> Kinds {
         self.kinds
     }
 
-    /// All configurations that whole characters of the text lead to from `config`, itself first. None if they are many.
-    pub(super) fn reached(&self, config: SetId) -> Option<Vec<SetId>> {
-        let mut reached = vec![config];
-        let mut seen = FxHashSet::from_iter([config, SetId::DEAD]);
+    /// All configurations that whole characters of the text lead to from `config`, itself first. None if they are more
+    /// than `left`, from which they are taken, or if there is no end to be seen.
+    pub(super) fn ways(&mut self, config: SetId, left: &mut usize) -> Option<Ways> {
+        let mut ways: Ways = vec![(config, SmallVec::new())];
+        let mut places: FxHashMap<SetId, u32> = FxHashMap::from_iter([(config, 0)]);
         let mut at = 0;
-        while let Some(&config) = reached.get(at) {
-            reached.extend(self.after_character(config).into_iter().filter(|&next| seen.insert(next)));
-            if reached.len() > MOST_CONFIGS {
-                return None;
+        while at < ways.len() {
+            let counted = self.after_counted(ways[at].0);
+            *left = left.checked_sub(if counted.is_some() { 1 } else { SEVERAL })?;
+            for next in counted.unwrap_or_else(|| self.after_character(ways[at].0)) {
+                let place = *places.entry(next).or_insert_with(|| {
+                    ways.push((next, SmallVec::new()));
+                    ways.len() as u32 - 1
+                });
+                ways[at].1.push(place);
             }
             at += 1;
+            if ways.len() - at > MOST_OPEN {
+                return None;
+            }
         }
-        Some(reached)
+        Some(ways)
+    }
+
+    /// What any character leads to where they are only counted.
+    fn after_counted(&mut self, config: SetId) -> Option<Configs> {
+        let (generation, kinds) = (self.generation, self.kinds);
+        let [(symbol, _)] = *generation.sets().items(config) else { return None };
+        let SymbolKind::Terminal(state) = symbol.kind() else { return None };
+        let terminals = generation.terminals();
+        let counted = terminals.counted(state)?;
+        let is_alike = *self.counts.entry((counted.endless, counted.after)).or_insert_with(|| {
+            let follows = || terminals.row(counted.after).iter().any(|&(low, high, _)| kinds.meets(low, high));
+            kinds.within(endless_kinds(terminals, counted.endless)) && !follows()
+        });
+        let byte = self.ascii.iter().position(|&is_text| is_text).filter(|_| is_alike)?;
+        let mut after = Configs::new();
+        add(&mut after, generation.step(config, byte as u8));
+        Some(after)
     }
 
     fn after_character(&self, config: SetId) -> Configs {
         let mut after = Configs::new();
         for (low, high) in self.ranges(config, (0, 0x7F)) {
             if let Some(byte) = (low..=high).find(|&byte| self.ascii[usize::from(byte)]) {
-                add(&mut after, self.generation.step(config, byte));
+                add(&mut after, self.generation.step_with_alike(config, byte));
             }
         }
         if self.kinds.0 & Kinds::OTHER_TEXT.0 != 0 {
@@ -84,7 +120,7 @@ impl<'g> PlainText<'g> {
             let mut after = Configs::new();
             for &config in &configs {
                 for (low, _) in self.ranges(config, range) {
-                    add(&mut after, self.generation.step(config, low));
+                    add(&mut after, self.generation.step_with_alike(config, low));
                 }
             }
             configs = after;

@@ -28,7 +28,7 @@ mod walker;
 pub(crate) use compute::KeptMask;
 pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
-pub(crate) use plain::{SEQUENCES, plain_kinds};
+pub(crate) use plain::{SEQUENCES, endless_kinds, plain_kinds};
 pub(crate) use rows::{Row, Rows, clear_bit, has_bit, set_bit};
 pub(crate) use shared::{KeyMasks, LostByKey, LostByNodes, SharedTables, SubtreeMasks, SubtreeTables};
 pub(crate) use table::TerminalTable;

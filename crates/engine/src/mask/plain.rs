@@ -40,7 +40,7 @@ pub(crate) fn plain_kinds(arena: &Arena, state: TerminalId) -> (Kinds, u8) {
 }
 
 /// The kinds of characters of which every string keeps `state` alive, or none.
-fn endless_kinds(arena: &Arena, state: TerminalId) -> Kinds {
+pub(crate) fn endless_kinds(arena: &Arena, state: TerminalId) -> Kinds {
     if !is_wide(arena, state) {
         return Kinds(0);
     }

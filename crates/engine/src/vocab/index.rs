@@ -55,6 +55,11 @@ impl TokenIndex {
         self.slices.get(kinds, most, table, self.trie.tokens())
     }
 
+    /// How many characters a token has.
+    pub(crate) fn characters(&self, token: u32, table: &TokenTable) -> usize {
+        self.slices.characters(token, table)
+    }
+
     pub(super) fn memory_bytes(&self) -> usize {
         self.trie.memory_bytes() + self.slices.memory_bytes() + self.tables.memory_bytes()
     }

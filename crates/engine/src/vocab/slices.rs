@@ -84,7 +84,7 @@ impl Kinds {
     }
 
     /// Whether all of these are in `other`.
-    fn within(self, other: Kinds) -> bool {
+    pub(crate) fn within(self, other: Kinds) -> bool {
         self.0 & !other.0 == 0
     }
 }
@@ -103,6 +103,11 @@ impl Slice {
     pub(crate) fn contains(&self, token: u32) -> bool {
         self.mask.words()[token as usize / 32] >> (token % 32) & 1 == 1
     }
+}
+
+/// How many characters begin in a text.
+pub(crate) fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count()
 }
 
 /// The slices of a vocabulary.
@@ -139,12 +144,19 @@ impl Slices {
             members.iter().for_each(|&byte| by_byte[usize::from(byte)] = 1 << kind);
         }
         let kinds = table.iter().map(|(_, bytes)| Kinds::of(bytes, &by_byte)).collect();
-        let length = |bytes: &[u8]| bytes.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count();
-        let lengths: Box<[u8]> =
-            table.iter().map(|(_, bytes)| u8::try_from(length(bytes)).unwrap_or(u8::MAX)).collect();
+        let length = |bytes: &[u8]| u8::try_from(characters(bytes)).unwrap_or(u8::MAX);
+        let lengths: Box<[u8]> = table.iter().map(|(_, bytes)| length(bytes)).collect();
         let mut longest_first: Box<[u32]> = (0..lengths.len() as u32).collect();
         longest_first.sort_by_key(|&token| std::cmp::Reverse(lengths[token as usize]));
         Slices { kinds, lengths, longest_first, known: Mutex::default() }
+    }
+
+    /// How many characters a token has.
+    pub(super) fn characters(&self, token: u32, table: &TokenTable) -> usize {
+        match self.lengths[token as usize] {
+            u8::MAX => characters(table.token_bytes(TokenId(token))),
+            length => length.into(),
+        }
     }
 
     /// The slice of the tokens of `kinds` with at most `most` characters, if it is worth one. `sorted` is all tokens in
