@@ -129,11 +129,25 @@ impl Matcher {
         if reached.stopped {
             return left.is_none_or(|left| cost <= left).then_some(reached);
         }
-        let may = |config| self.is_affordable(config, cost, left);
-        may(reached.config).then(|| {
+        let is_affordable = |config| self.is_affordable(config, cost, left);
+        is_affordable(reached.config).then(|| {
+            let leads_on = |config| left.is_none_or(|left| self.leads_on(config, left - cost));
+            let may = |config, is_cut: bool| is_affordable(config) && (!is_cut || leads_on(config));
             let config = self.generation.settle(reached.config, reached.tokens, may);
             Step { config, ..reached }
         })
+    }
+
+    /// Whether the text may end in a configuration, or any token can be afforded there. What it costs does not tell where it
+    /// is not known that all is there that follows when a terminal ends.
+    #[cold]
+    fn leads_on(&self, config: SetId, left: u32) -> bool {
+        let (Some(budget), generation) = (&self.budget, &self.generation) else { return true };
+        let mut row = vec![0; generation.words()];
+        generation.mask(config).fill(&mut row, generation.rows());
+        self.stop_tokens.iter().for_each(|&token| clear_bit(&mut row, token));
+        budget.narrow(generation, config, left, &mut row);
+        generation.sets().ends(config) || row.iter().any(|&word| word != 0)
     }
 
     /// Whether a configuration can be afforded for `cost` of the tokens that are `left`, if they are counted.
@@ -146,7 +160,8 @@ impl Matcher {
     /// A matcher at the start of a text.
     pub fn new(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Self {
         let generation = compiled.current();
-        let start = Step { config: generation.settle(generation.start(), 0, |_| true), stopped: false, tokens: 0 };
+        let start =
+            Step { config: generation.settle(generation.start(), 0, |_, _| true), stopped: false, tokens: 0 };
         let stop_tokens = match options.stop_tokens {
             Some(tokens) => known_once(tokens, compiled.vocab().len()),
             None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
@@ -360,10 +375,10 @@ impl Matcher {
         }
         let can_stop: SmallVec<[u32; 4]> =
             self.stop_tokens.iter().copied().filter(|&token| has_bit(row, token)).collect();
-        let is_affordable = |token| self.next(step, token, Some(left)).is_some();
-        budget.narrow(&self.generation, step.config, left, row, is_affordable);
+        budget.narrow(&self.generation, step.config, left, row);
         for token in can_stop {
-            if is_affordable(token) { set_bit(row, token) } else { clear_bit(row, token) }
+            let is_affordable = self.next(step, token, Some(left)).is_some();
+            if is_affordable { set_bit(row, token) } else { clear_bit(row, token) }
         }
     }
 

@@ -22,9 +22,8 @@ mod plain;
 use std::sync::Arc;
 
 use crate::completion::{Completion, Cost};
-use crate::config::{SetId, SymbolKind};
+use crate::config::SetId;
 use crate::generation::Generation;
-use crate::mask::{clear_bit, has_bit};
 use crate::terminal::NO_END;
 use narrowing::Narrowing;
 
@@ -145,23 +144,9 @@ impl TokenBudget {
         self.cost(generation, config).most + growth + u32::from(self.needs_stop) < left
     }
 
-    /// Takes out of the mask of `config` in `row` the tokens after whose bytes too few are left. `left` is what is left now.
-    /// Tokens that the grammar names are looked at by `is_affordable`, which knows a token's step.
-    pub(crate) fn narrow(
-        &self,
-        generation: &Generation,
-        config: SetId,
-        left: u32,
-        row: &mut [u32],
-        is_affordable: impl Fn(u32) -> bool,
-    ) {
-        let is_token = |kind| matches!(kind, SymbolKind::Token(_));
-        if generation.sets().items(config).iter().any(|(symbol, _)| is_token(symbol.kind())) {
-            let all = 0..generation.tokens().len() as u32;
-            let dear: Vec<u32> = all.filter(|&token| has_bit(row, token) && !is_affordable(token)).collect();
-            dear.into_iter().for_each(|token| clear_bit(row, token));
-            return;
-        }
+    /// Takes out of the mask of `config` in `row` the tokens after which too few are left, stop tokens aside. `left` is what
+    /// is left now.
+    pub(crate) fn narrow(&self, generation: &Generation, config: SetId, left: u32, row: &mut [u32]) {
         let limit = left.checked_sub(1 + u32::from(self.needs_stop));
         Narrowing::new(self, generation, generation.timeless(config), limit).run(row);
     }

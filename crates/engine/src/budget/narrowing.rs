@@ -14,6 +14,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use tokenstile_grammar::ir::TokenSet;
 
 use super::TokenBudget;
 use super::plain::{PlainText, Ways};
@@ -50,6 +52,10 @@ pub(super) struct Narrowing<'b> {
     judgements: FxHashMap<SetId, Judgement>,
     at_hand: [(SetId, Judgement); AT_HAND],
     strokes: Strokes<'b>,
+    /// The sets of tokens that the grammar names at the start.
+    named: SmallVec<[&'b TokenSet; 4]>,
+    /// What such tokens lead to, by which of the sets they are in.
+    after_named: FxHashMap<u64, SetId>,
 }
 
 /// What is known of a configuration.
@@ -110,13 +116,16 @@ impl<'b> Narrowing<'b> {
             judgements: FxHashMap::default(),
             at_hand: [nothing; AT_HAND],
             strokes,
+            named: generation.named_tokens(start).collect(),
+            after_named: FxHashMap::default(),
         }
     }
 
     /// Takes out of `row` the tokens that cannot be afforded.
     pub(super) fn run(mut self, row: &mut [u32]) {
-        if row.iter().map(|word| word.count_ones()).sum::<u32>() <= FEW {
-            return self.narrow_few(row);
+        let is_few = row.iter().map(|word| word.count_ones()).sum::<u32>() <= FEW;
+        if is_few || !self.named.is_empty() {
+            return self.narrow_each(row);
         }
         let generation = self.generation;
         let config = generation.without_texts(self.start);
@@ -128,20 +137,35 @@ impl<'b> Narrowing<'b> {
         }
     }
 
-    /// The same for a few tokens.
-    fn narrow_few(&mut self, row: &mut [u32]) {
-        let generation = self.generation;
+    /// The same token by token: where there are few, and where the grammar may name some.
+    fn narrow_each(&mut self, row: &mut [u32]) {
         for word in 0..row.len() {
             let mut bits = row[word];
             while bits != 0 {
                 let token = word as u32 * 32 + bits.trailing_zeros();
                 bits &= bits - 1;
-                let bytes = generation.tokens().token_bytes(TokenId(token));
-                if !self.is_enough(generation.step_bytes(self.start, bytes)) {
+                let config = self.after(TokenId(token));
+                if !self.is_enough(config) {
                     clear_bit(row, token);
                 }
             }
         }
+    }
+
+    /// The configuration after a token.
+    fn after(&mut self, token: TokenId) -> SetId {
+        let (generation, start) = (self.generation, self.start);
+        let bytes = generation.tokens().token_bytes(token);
+        if self.named.is_empty() || self.named.len() > u64::BITS as usize {
+            return generation.step_token(start, token, bytes);
+        }
+        let may = |set: &TokenSet| !(set.negated && bytes.is_empty());
+        let is_in = |set: &TokenSet| set.contains(token.0) && may(set);
+        let key = self.named.iter().fold(0, |key, set| key << 1 | u64::from(is_in(set)));
+        let after_named = self.after_named.entry(key);
+        let named = *after_named.or_insert_with(|| generation.step_token_edges(start, token, may));
+        let by_bytes = if bytes.is_empty() { SetId::DEAD } else { generation.step_bytes(start, bytes) };
+        generation.sets().union(by_bytes, named)
     }
 
     /// Follows all tokens below some places of a trie that may become too dear. Where those of the slice were decided at

@@ -89,7 +89,8 @@ impl<'g> PlainText<'g> {
         let terminals = generation.terminals();
         let counted = terminals.counted(state)?;
         let is_alike = *self.counts.entry((counted.endless, counted.after)).or_insert_with(|| {
-            let follows = || terminals.row(counted.after).iter().any(|&(low, high, _)| kinds.meets(low, high));
+            let follows =
+                || terminals.row(counted.after).iter().any(|&(low, high, _)| kinds.meets(low, high));
             kinds.within(endless_kinds(terminals, counted.endless)) && !follows()
         });
         let byte = self.ascii.iter().position(|&is_text| is_text).filter(|_| is_alike)?;

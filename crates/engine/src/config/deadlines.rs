@@ -56,8 +56,9 @@ fn frame_since(symbol: Symbol, began: u32) -> Symbol {
 
 impl Generation {
     /// The configuration after so many tokens, where `config` was reached by the bytes of the last. `may` says of a set of
-    /// some of its stacks whether the others may be dropped; of `config` itself it says so.
-    pub(crate) fn settle(&self, config: SetId, tokens: u32, may: impl Fn(SetId) -> bool) -> SetId {
+    /// some of its stacks whether the others may be dropped, where it is told whether there may be such among these as only
+    /// go on from where those of the set may end: they are in rules that were entered just now.
+    pub(crate) fn settle(&self, config: SetId, tokens: u32, may: impl Fn(SetId, bool) -> bool) -> SetId {
         if !self.machine().counts_tokens || self.deadline(config) > tokens {
             return config;
         }
@@ -67,8 +68,9 @@ impl Generation {
             _ => Some(symbol),
         };
         let settled = self.rewrite(config, JUST_NOW, &mut FxHashMap::default(), entered);
-        let mut overdue: Vec<Symbol> =
-            self.overdue(settled, tokens).into_iter().map(|(_, frame)| frame).collect();
+        let overdue = self.overdue(settled, tokens);
+        let entered_just_now = overdue.last().is_some_and(|last| last.0 == began);
+        let mut overdue: Vec<Symbol> = overdue.into_iter().map(|(_, frame)| frame).collect();
         // Others are below these, and can end when these have.
         overdue.drain(..overdue.len().saturating_sub(MOST_AT_ONCE));
         let common = self.common(settled, tokens, &overdue);
@@ -77,7 +79,10 @@ impl Generation {
             number += 1;
             common >> (number - 1) & 1 == 0
         });
-        self.without_frames(settled, tokens, &overdue, may)
+        let is_left = |config| !entered_just_now || self.goes_on(config);
+        self.without_frames(settled, tokens, &overdue, |config| {
+            is_left(config) && may(config, entered_just_now)
+        })
     }
 
     /// The same configuration where no frame says when its rule began. Both read the same, and are completed alike.
@@ -109,6 +114,15 @@ impl Generation {
             return all;
         }
         frames.iter().rev().fold(config, |left, &frame| without(left, &[frame]).unwrap_or(left))
+    }
+
+    /// Whether a text may end, or anything can be read: not if all terminals have nothing left but to end.
+    fn goes_on(&self, config: SetId) -> bool {
+        let reads = |symbol: Symbol| match symbol.kind() {
+            SymbolKind::Terminal(state) => !self.terminals().row(state).is_empty(),
+            _ => true,
+        };
+        self.sets().ends(config) || self.sets().items(config).iter().any(|item| reads(item.0))
     }
 
     /// Which of the frames are on every stack of a set, as bits.

@@ -108,6 +108,14 @@ impl Generation {
         at
     }
 
+    /// The sets of tokens of which one may be read as a whole.
+    pub(crate) fn named_tokens(&self, config: SetId) -> impl Iterator<Item = &TokenSet> {
+        self.sets().items(config).iter().filter_map(|(symbol, _)| match symbol.kind() {
+            SymbolKind::Token(set) => Some(&self.machine().token_sets[set as usize]),
+            _ => None,
+        })
+    }
+
     /// The configuration after `token` was read as a whole, by those of the grammar's token sets for which `may` says
     /// so.
     pub(crate) fn step_token_edges(

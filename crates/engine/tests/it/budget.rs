@@ -206,7 +206,7 @@ fn fewest_tokens(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions, most
     None
 }
 
-const GRAMMARS: [&str; 24] = [
+const GRAMMARS: [&str; 25] = [
     "root ::= \"a\" root \"b\" | \"\"",
     "root ::= \"a\" root \"b\" | \"x\"",
     "root ::= \"(\" root \")\" root | \"x\"",
@@ -230,6 +230,7 @@ const GRAMMARS: [&str; 24] = [
     "root ::= short | \"aa\" \"b\"{12}\nshort[max_tokens=0] ::= \"a\"{2} \"b\" \"x\"",
     "root ::= outer \"a\"*\nouter[max_tokens=2] ::= \"(\" inner \")\"\ninner[max_tokens=1] ::= [ab]* | outer",
     "root ::= text\ntext[max_tokens=3] ::= \"a\" text | \"b\"",
+    "root ::= text{2}\ntext[max_tokens=0] ::= \"a\"+",
     "root ::= (word \",\")* word\nword[max_tokens=1] ::= \"a\" | \"ab\" | \"(\" word \")\" | Token(5) word",
     "root ::= \"[\" (item \",\"){2,5} item \"]\"\nitem[max_tokens=2] ::= \"(\" item \")\" | \"a\"{3} | \"ab\"*",
 ];
@@ -316,6 +317,27 @@ fn tokens_that_join_parts_count() {
     let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
     // `{"`, ten times a digit and `":"`, nine times `","`, `"}` and the stop token.
     assert_eq!(of(&tokens, &object).0, Some(1 + 20 + 9 + 1 + 1));
+}
+
+/// Also where the grammar names tokens.
+#[test]
+fn tokens_that_join_parts_count_beside_named_tokens() {
+    let vocab = odd_vocabulary();
+    let least = |source: &str| {
+        let compiled = compile(parse(source), &vocab, usize::MAX);
+        assert_eq!(check_budgets(&compiled, &MatcherOptions::default(), 7, 60), Ok(()), "{source}");
+        let fewest = fewest_tokens(&compiled, &MatcherOptions::default(), 8);
+        (least_budget(&compiled, &MatcherOptions::default()), fewest)
+    };
+    // Token 8 has no bytes. `(a`, `),` and `xx` join parts.
+    let inside = "x ::= \"(\" [a] \")\"";
+    assert_eq!(least(&format!("root ::= Token(8) x \",\" Token(8)\n{inside}")), (Some(5), Some(5)));
+    assert_eq!(least("root ::= Token(8, 44) \"x\" [x] ExcludeToken(3)"), (Some(4), Some(4)));
+    // Token 20 is `(a`: read as a named one it leads elsewhere too, and so does not count for the text.
+    let nested = "y ::= \"(\" y \")\" | \"a\"";
+    assert_eq!(least(&format!("root ::= \"(\" y \")\"\n{nested}")), (Some(3), Some(3)));
+    let source = format!("root ::= \"(\" y \")\" | Token(20) \"ababab\"\n{nested}");
+    assert_eq!(least(&source), (Some(4), Some(3)));
 }
 
 #[test]

@@ -119,6 +119,16 @@ fn no_tokens_at_all_are_a_rule_that_is_left_out() {
     assert_eq!(along(&mut matcher, &letters, "< >"), [">", "."]);
 }
 
+/// What comes before it has nothing left but to end.
+#[test]
+fn no_tokens_at_all_do_not_make_a_dead_end() {
+    let letters = vocabulary(&LETTERS);
+    let source = "root ::= AtMost(\"b\" | \"\", 0) text\ntext[max_tokens=0] ::= \"a\"";
+    let mut matcher = matcher(source, &letters);
+    assert_eq!(choices(&mut matcher, &letters), "a");
+    assert_eq!(along(&mut matcher, &letters, "a"), ["."]);
+}
+
 #[test]
 fn forks_and_rollbacks_count_for_themselves() {
     let letters = vocabulary(&LETTERS);
