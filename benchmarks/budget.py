@@ -4,7 +4,8 @@
 
 The instances of MaskBench, from the folder beside the checkout, are fed token by token with Llama 3.1's tokenizer.
 Tables are filled by a run before. Times are of the processor, so that a busy machine disturbs them less. Near the end
-of a budget the texts are random, and every one of them is checked to be complete.
+of a budget the texts are random, and every one of them is checked to be complete; nothing was filled before there.
+The second table has schemas and grammars by their shape, with budgets from the least on.
 """
 
 from __future__ import annotations
@@ -32,7 +33,53 @@ DATA = SHARED / "maskbench" / "dev.jsonl.gz"
 TOKENIZER = SHARED / "tokenizers" / "llama3_1"
 FAR = 4096
 NEAR = 20
+MARGINS = (0, 1, 2, 5, 10, 20, 40)
 LONGEST = 400
+
+WORDS = {"type": "string"}
+SHAPES: dict[str, dict[str, object] | str] = {
+    "strings": {"type": "object", "properties": {"a": WORDS, "b": WORDS}, "required": ["a", "b"]},
+    "records": {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"id": {"type": "integer"}, "text": WORDS},
+            "required": ["id", "text"],
+        },
+        "minItems": 2,
+    },
+    "bounded strings": {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "maxLength": 40},
+            "b": {"type": "string", "minLength": 5, "maxLength": 200},
+        },
+        "required": ["a", "b"],
+    },
+    "formats": {
+        "type": "object",
+        "properties": {
+            "mail": {"type": "string", "format": "email"},
+            "word": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"},
+        },
+        "required": ["mail", "word"],
+    },
+    "choices": {
+        "type": "object",
+        "properties": {
+            "state": {"enum": ["active", "inactive", "pending"]},
+            "day": {"type": "string", "format": "date"},
+        },
+        "required": ["state", "day"],
+    },
+    "any object": {"type": "object"},
+    "three keys of any name": {"type": "object", "minProperties": 3, "additionalProperties": WORDS},
+    "a thought, then an answer": """
+root ::= "<think>" thought "</think>" "{" "\\"answer\\":\\"" [^"\\\\]* "\\"}"
+thought[max_tokens=30] ::= [^<]*
+""",
+    "prose": 'root ::= [a-zA-Z .,]* "END"',
+}
 
 Workload = list[tuple[xgr.CompiledGrammar, list[list[int]]]]
 
@@ -94,20 +141,21 @@ def given(workload: Workload, row: np.ndarray, max_tokens: int | None) -> Times:
     return times
 
 
-def near(workload: Workload, row: np.ndarray, size: int) -> Times:
-    """Follow random texts whose budget is little more than the least."""
+def near(grammars: list[xgr.CompiledGrammar], margins: tuple[int, ...], row: np.ndarray, size: int) -> Times:
+    """Follow random texts whose budgets are little more than the least."""
     times, chance = Times(), random.Random(1)
 
     def any_token(_: int) -> int:
         bits = np.unpackbits(row.view(np.uint8), bitorder="little")[:size]
         return int(chance.choice(np.flatnonzero(bits)))
 
-    for compiled, _ in workload:
+    for compiled in grammars:
         needed = xgr.GrammarMatcher(compiled, max_tokens=FAR).tokens_needed or 0
-        matcher = xgr.GrammarMatcher(compiled, max_tokens=needed + NEAR)
-        times.follow(matcher, row, any_token)
-        if not matcher.is_terminated():
-            sys.exit("a text was cut off")
+        for margin in margins:
+            matcher = xgr.GrammarMatcher(compiled, max_tokens=needed + margin)
+            times.follow(matcher, row, any_token)
+            if not matcher.is_terminated():
+                sys.exit("a text was cut off")
     return times
 
 
@@ -136,20 +184,34 @@ def main() -> None:
         info = xgr.TokenizerInfo.from_file(file)
         workload = read_workload(count, info, file)
     row = np.zeros(xgr.get_bitmask_shape(1, info.vocab_size), dtype=np.int32)
-    for line in report(workload, row, info.vocab_size):
+    for line in (*report(workload, row, info.vocab_size), *report_shapes(info, row)):
         print(line)
 
 
+def report_shapes(info: xgr.TokenizerInfo, row: np.ndarray) -> Iterator[str]:
+    """Measure masks near the end of budgets, shape by shape."""
+    compiler = xgr.GrammarCompiler(info)
+    yield f"\n| mask, up to {MARGINS[-1]} tokens more than the least budget | p50 | p90 | p99 | max |"
+    yield "|---|---:|---:|---:|---:|"
+    for name, shape in SHAPES.items():
+        is_text = isinstance(shape, str)
+        compiled = compiler.compile_grammar(shape) if is_text else compiler.compile_json_schema(shape)
+        yield table_row(name, near([compiled], MARGINS, row, info.vocab_size).mask)
+
+
 def report(workload: Workload, row: np.ndarray, size: int) -> Iterator[str]:
-    """Measure all that the table has."""
+    """Measure all that the first table has."""
     far, free = given(workload, row, FAR), given(workload, row, None)
+    grammars = [compiled for compiled, _ in workload]
     yield f"{len(workload)} schemas, {len(free.mask)} tokens of their instances, microseconds of processor time"
     yield "\n| | p50 | p90 | p99 | max |\n|---|---:|---:|---:|---:|"
     yield table_row("mask, no budget", free.mask)
     yield table_row(f"mask, `max_tokens={FAR}`", far.mask)
     yield table_row("`accept_token`, no budget", free.accept)
     yield table_row(f"`accept_token`, `max_tokens={FAR}`", far.accept)
-    yield table_row(f"mask, {NEAR} tokens more than the least budget", near(workload, row, size).mask)
+    yield table_row(
+        f"mask, {NEAR} tokens more than the least budget", near(grammars, (NEAR,), row, size).mask
+    )
 
 
 if __name__ == "__main__":

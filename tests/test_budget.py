@@ -19,6 +19,7 @@ ANY_JSON = (
     'root ::= value\nvalue ::= "[" (value ("," value)*)? "]" | "{" (pair ("," pair)*)? "}" | "1" | text\n'
 )
 ANY_JSON += 'pair ::= text ":" value\ntext ::= "\\"" [^"\\\\]* "\\""\n'
+WORD = {"type": "string"}
 PERSON = {
     "type": "object",
     "properties": {
@@ -52,8 +53,10 @@ def walk(matcher, size, choose):
         assert choices, f"a dead end after {tokens}"
         assert matcher.tokens_needed <= left
         chosen = set(choices)
-        for token in random.sample(range(size), min(20, size)):
-            assert (matcher.validate_tokens([token]) == 1) == (token in chosen)
+        for token in random.sample(range(size), min(40, size)) + random.sample(
+            choices, min(20, len(choices))
+        ):
+            assert (matcher.validate_tokens([token]) == 1) == (token in chosen), token
         token = choose(matcher, choices)
         assert matcher.accept_token(token)
         assert matcher.tokens_left == left - 1
@@ -247,6 +250,60 @@ def real(request, tmp_path_factory):
     config = folder / "tokenizer_config.json"
     (copy / config.name).write_bytes(config.read_bytes())
     return xgr.TokenizerInfo.from_file(copy)
+
+
+SHAPES = {
+    "length": {"type": "array", "items": {"type": "string", "minLength": 3, "maxLength": 30}, "minItems": 2},
+    "pattern": {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$"},
+    "keys": {
+        "type": "object",
+        "properties": {"name": WORD, "nick": WORD},
+        "additionalProperties": {"type": "string", "maxLength": 5},
+        "required": ["nick"],
+    },
+    "any keys": {"type": "object", "additionalProperties": {"type": "boolean"}, "minProperties": 2},
+    "numbers": {"type": "array", "items": {"type": "number", "minimum": 10, "maximum": 999}, "minItems": 2},
+    "recursive": {"type": "object", "properties": {"child": {"$ref": "#"}, "v": WORD}, "required": ["v"]},
+}
+THOUGHT = """
+root ::= "<think>" thought "</think>" "{\\"a\\":\\"" [^"\\\\]* "\\"}"
+thought[max_tokens=3] ::= [^<]*
+"""
+
+
+@pytest.mark.parametrize("more", [0, 1, 5, 25])
+@pytest.mark.parametrize("name", [*SHAPES, "thought"])
+def test_shapes_with_real_vocabularies(real, name, more):
+    random.seed(more)
+    compiler = xgr.GrammarCompiler(real)
+    is_schema = name in SHAPES
+    compiled = compiler.compile_json_schema(SHAPES[name]) if is_schema else compiler.compile_grammar(THOUGHT)
+    max_tokens = least(compiled) + more
+    for choose in (any_token, endless):
+        tokens = walk(xgr.GrammarMatcher(compiled, max_tokens=max_tokens), real.vocab_size, choose)
+        assert len(tokens) <= max_tokens
+        json.loads(text_of(real, tokens).rpartition("</think>")[2], strict=False)
+
+
+def test_a_mask_that_is_narrowed_is_what_is_accepted_token_by_token(real):
+    """Inside of strings nearly all tokens fit, and most of them are decided at one stroke."""
+    compiler = xgr.GrammarCompiler(real)
+    for name, start in [
+        ("length", '["ab'),
+        ("pattern", '"ab'),
+        ("keys", '{"na'),
+        ("keys", '{"nick":"'),
+        ("any keys", '{"'),
+    ]:
+        compiled = compiler.compile_json_schema(SHAPES[name])
+        probe = xgr.GrammarMatcher(compiled, max_tokens=1000)
+        assert probe.accept_string(start)
+        for more in (0, 1, 2):
+            matcher = xgr.GrammarMatcher(compiled, max_tokens=1000)
+            assert matcher.accept_string(start, token_count=1000 - probe.tokens_needed - more)
+            fits = set(allowed(matcher, real.vocab_size))
+            accepted = {t for t in range(real.vocab_size) if matcher.validate_tokens([t]) == 1}
+            assert fits == accepted, (name, start, more)
 
 
 def schemas(count):

@@ -105,8 +105,33 @@ def test_what_cannot_be_kept_is_refused(compiler):
         xgr.UnsupportedFeatureError, match=r"max_tokens.*calls itself before anything is read"
     ):
         compiler.compile_grammar('root[max_tokens=4] ::= root "a" root | "b"')
-    with pytest.raises(xgr.TokenBudgetError, match="a rule of the grammar counts its tokens"):
-        xgr.GrammarMatcher(compiler.compile_grammar(EBNF), max_tokens=10)
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [xgr.Grammar.from_ebnf(EBNF), xgr.Grammar.from_lark(LARK), xgr.Grammar.from_structural_tag(TAG)],
+    ids=["ebnf", "lark", "structural tag"],
+)
+def test_a_thought_within_a_budget_of_the_whole(compiler, grammar):
+    compiled = compiler.compile_grammar(grammar)
+    with pytest.raises(xgr.TokenBudgetError) as caught:
+        xgr.GrammarMatcher(compiled, max_tokens=0)
+    assert caught.value.tokens_needed == 4  # <think>, </think>, an answer, the stop token
+    # The budget of the whole leaves less to the thought than it has of its own.
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=5)
+    assert "ab" in along(matcher, "<think>")
+    assert along(matcher, "ab") == ["</think>", "a</think>"]
+    assert along(matcher, "a</think>") == ["yes", "no"]
+    assert (matcher.tokens_left, matcher.tokens_needed) == (2, 2)
+    # The budget of the whole leaves more.
+    matcher = xgr.GrammarMatcher(compiled, max_tokens=50)
+    assert "ab" in along(matcher, "<think>", "ab")
+    assert along(matcher, "ab") == ["</think>"]
+    fork = matcher.fork()
+    matcher.rollback(1)
+    assert "ab" in choices(matcher)
+    assert along(fork, "</think>", "no") == ["</s>"]
+    assert (fork.tokens_left, matcher.tokens_left) == (45, 48)
 
 
 def test_many_occurrences_share_masks(compiler):

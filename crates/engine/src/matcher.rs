@@ -92,15 +92,16 @@ impl Matcher {
         let max_tokens = options.max_tokens;
         let mut matcher = Matcher::new(compiled, options);
         if let Some(max_tokens) = max_tokens {
-            matcher.budget = Some(Box::new(matcher.budget_of(max_tokens)?));
+            let start = Step { config: matcher.generation.start(), ..matcher.last() };
+            matcher.budget = Some(Box::new(matcher.budget_of(max_tokens, start.config)?));
+            if let Some(start) = matcher.arrive(start, 0, matcher.tokens_left()) {
+                matcher.history = History::new(start);
+            }
         }
         Ok(matcher)
     }
 
-    fn budget_of(&self, max_tokens: u32) -> Result<TokenBudget, BudgetError> {
-        if self.generation.machine().counts_tokens {
-            return Err(BudgetError::RulesCount);
-        }
+    fn budget_of(&self, max_tokens: u32, start: SetId) -> Result<TokenBudget, BudgetError> {
         let vocab = self.compiled.vocab();
         let mut barred: Vec<u32> = vocab.stop_token_ids().iter().map(|id| id.0).collect();
         barred.extend_from_slice(&self.stop_tokens);
@@ -108,7 +109,7 @@ impl Matcher {
         barred.dedup();
         let completion = self.compiled.completion(&self.generation, &barred);
         let needs_stop = !self.terminate_without_stop_token && !self.stop_tokens.is_empty();
-        TokenBudget::new(max_tokens, completion, needs_stop, &self.generation, self.config())
+        TokenBudget::new(max_tokens, completion, needs_stop, &self.generation, start)
     }
 
     /// How many tokens may still come, if they are counted.
@@ -122,19 +123,45 @@ impl Matcher {
         self.budget.as_ref().map(|budget| if self.last().stopped { 0 } else { needed(budget) })
     }
 
-    /// Whether `next` can be afforded if it is made where `left` tokens are left, for `tokens` of them.
-    fn is_affordable(&self, next: Step, tokens: u32, left: u32) -> bool {
-        let Some(budget) = &self.budget else { return true };
-        if next.stopped {
-            return tokens <= left;
+    /// The step that is made of one that was `reached` for `cost` of the tokens that are `left`, if they are counted. None
+    /// if it cannot be afforded. Rules that have had their tokens end there, as far as that can be afforded.
+    fn arrive(&self, reached: Step, cost: u32, left: Option<u32>) -> Option<Step> {
+        if reached.stopped {
+            return left.is_none_or(|left| cost <= left).then_some(reached);
         }
-        budget.is_affordable(&self.generation, next.config, tokens, left)
+        let is_affordable = |config| self.is_affordable(config, cost, left);
+        is_affordable(reached.config).then(|| {
+            let leads_on = |config| left.is_none_or(|left| self.leads_on(config, left - cost));
+            let may = |config, is_cut: bool| is_affordable(config) && (!is_cut || leads_on(config));
+            let config = self.generation.settle(reached.config, reached.tokens, may);
+            Step { config, ..reached }
+        })
+    }
+
+    /// Whether the text may end in a configuration, or any token can be afforded there. What it costs does not tell where it
+    /// is not known that all is there that follows when a terminal ends.
+    #[cold]
+    fn leads_on(&self, config: SetId, left: u32) -> bool {
+        let (Some(budget), generation) = (&self.budget, &self.generation) else { return true };
+        let mut row = vec![0; generation.words()];
+        generation.mask(config).fill(&mut row, generation.rows());
+        self.stop_tokens.iter().for_each(|&token| clear_bit(&mut row, token));
+        budget.narrow(generation, config, left, &mut row);
+        generation.sets().ends(config) || row.iter().any(|&word| word != 0)
+    }
+
+    /// Whether a configuration can be afforded for `cost` of the tokens that are `left`, if they are counted.
+    #[inline]
+    fn is_affordable(&self, config: SetId, cost: u32, left: Option<u32>) -> bool {
+        let (Some(budget), Some(left)) = (&self.budget, left) else { return true };
+        budget.is_affordable(&self.generation, config, cost, left)
     }
 
     /// A matcher at the start of a text.
     pub fn new(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Self {
         let generation = compiled.current();
-        let start = Step { config: generation.settle(generation.start(), 0), stopped: false, tokens: 0 };
+        let start =
+            Step { config: generation.settle(generation.start(), 0, |_, _| true), stopped: false, tokens: 0 };
         let stop_tokens = match options.stop_tokens {
             Some(tokens) => known_once(tokens, compiled.vocab().len()),
             None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
@@ -185,13 +212,10 @@ impl Matcher {
     /// Accepts `token` if it fits; otherwise nothing changes.
     pub fn accept_token(&mut self, token: u32) -> bool {
         let before = self.last();
-        let Some(next) = self.next(before, token) else { return false };
-        if let Some(left) = self.tokens_left()
-            && !self.is_affordable(next, 1, left)
-        {
+        let Some(next) = self.next(before, token, self.tokens_left()) else {
             self.tidy();
             return false;
-        }
+        };
         self.history.push(next);
         if self.captures {
             self.pieces.push(if next.stopped && next.config == before.config {
@@ -204,35 +228,35 @@ impl Matcher {
         true
     }
 
-    /// The step that `token` would make.
+    /// The step that `token` makes where so many are left, if they are counted.
     #[inline]
-    fn next(&self, from: Step, token: u32) -> Option<Step> {
+    fn next(&self, from: Step, token: u32, left: Option<u32>) -> Option<Step> {
+        self.arrive(self.reach(from, token)?, 1, left)
+    }
+
+    /// The step that the grammar lets `token` make, before anything was counted.
+    #[inline]
+    fn reach(&self, from: Step, token: u32) -> Option<Step> {
         if from.stopped || token as usize >= self.vocab_size() {
             return None;
         }
         if self.stop_tokens.contains(&token) {
-            return self.next_by_stop_token(from, token);
+            return self.reach_by_stop_token(from, token);
         }
         let bytes = self.compiled.vocab().token_bytes(TokenId(token));
         let config = self.generation.step_token(from.config, TokenId(token), bytes);
-        (config != SetId::DEAD).then(|| self.after_token(from, config, false))
+        (config != SetId::DEAD).then_some(Step { config, stopped: false, tokens: from.tokens + 1 })
     }
 
-    /// The step of a token that leads from one step to a configuration.
-    #[inline]
-    fn after_token(&self, from: Step, config: SetId, stopped: bool) -> Step {
-        let tokens = from.tokens + 1;
-        Step { config: self.generation.settle(config, tokens), stopped, tokens }
-    }
-
-    fn next_by_stop_token(&self, from: Step, token: u32) -> Option<Step> {
+    fn reach_by_stop_token(&self, from: Step, token: u32) -> Option<Step> {
         let (config, generation) = (from.config, &self.generation);
+        let step = |config, stopped| Step { config, stopped, tokens: from.tokens + 1 };
         if generation.sets().ends(config) && !self.terminate_without_stop_token {
-            return Some(Step { config, stopped: true, tokens: from.tokens + 1 });
+            return Some(step(config, true));
         }
         let as_token = generation.step_token_edges(config, TokenId(token), |set| !set.negated);
         if as_token != SetId::DEAD {
-            return Some(self.after_token(from, as_token, generation.sets().ends(as_token)));
+            return Some(step(as_token, generation.sets().ends(as_token)));
         }
         let bytes = self.compiled.vocab().token_bytes(TokenId(token));
         if bytes.is_empty() || (!generation.may_leave(config, bytes) && !self.only_stop_tokens_fit(config)) {
@@ -246,7 +270,7 @@ impl Matcher {
         // Where text may go on behind it, or other bytes could stand in its place, it was free text that happened to take
         // the bytes of the token.
         let is_last = completes && sets.items(by_bytes).is_empty() && generation.spells_out(config, bytes);
-        (is_last || self.only_stop_tokens_fit(config)).then(|| self.after_token(from, by_bytes, completes))
+        (is_last || self.only_stop_tokens_fit(config)).then(|| step(by_bytes, completes))
     }
 
     /// Whether nothing but stop tokens can be read: a vocabulary that cannot spell their text otherwise.
@@ -271,17 +295,14 @@ impl Matcher {
             return false;
         }
         // A string is no token, and rules do not count it.
-        let counted = self.last().tokens;
-        let next = Step { config: self.generation.settle(config, counted), stopped: false, tokens: counted };
-        if let Some(budget) = &self.budget {
-            let tokens = tokens.unwrap_or_else(|| budget.spell(bytes));
-            let steps = self.history_len();
-            if !self.is_affordable(next, tokens, budget.left(steps)) {
-                self.tidy();
-                return false;
-            }
-            self.note_uneven(steps, tokens);
-        }
+        let reached = Step { config, ..self.last() };
+        let spelled = || self.budget.as_ref().map_or(0, |budget| budget.spell(bytes));
+        let cost = tokens.unwrap_or_else(spelled);
+        let Some(next) = self.arrive(reached, cost, self.tokens_left()) else {
+            self.tidy();
+            return false;
+        };
+        self.note_uneven(cost);
         self.history.push(next);
         if self.captures {
             self.pieces.push(Piece::Bytes(bytes.into()));
@@ -290,9 +311,11 @@ impl Matcher {
         true
     }
 
-    fn note_uneven(&mut self, step: usize, tokens: u32) {
-        if let Some(budget) = self.budget.as_mut().filter(|_| tokens != 1) {
-            budget.note_uneven(step, tokens);
+    /// Notes what the next step costs.
+    fn note_uneven(&mut self, cost: u32) {
+        let step = self.history_len();
+        if let Some(budget) = self.budget.as_mut().filter(|_| cost != 1) {
+            budget.note_uneven(step, cost);
         }
     }
 
@@ -302,10 +325,7 @@ impl Matcher {
         let mut count = 0;
         let mut left = self.tokens_left();
         for &token in tokens {
-            let Some(next) = self.next(at, token) else { break };
-            if left.is_some_and(|left| !self.is_affordable(next, 1, left)) {
-                break;
-            }
+            let Some(next) = self.next(at, token, left) else { break };
             at = next;
             left = left.map(|left| left - 1);
             count += 1;
@@ -330,7 +350,7 @@ impl Matcher {
         for &token in &self.stop_tokens {
             let was = has_bit(row, token);
             let may_end = generation.sets().ends(step.config) && !self.terminate_without_stop_token;
-            let is = may_end || (was && self.next_by_stop_token(step, token).is_some());
+            let is = may_end || (was && self.reach_by_stop_token(step, token).is_some());
             match (was, is) {
                 (false, true) => set_bit(row, token),
                 (true, false) => clear_bit(row, token),
@@ -355,11 +375,10 @@ impl Matcher {
         }
         let can_stop: SmallVec<[u32; 4]> =
             self.stop_tokens.iter().copied().filter(|&token| has_bit(row, token)).collect();
-        let is_affordable =
-            |token| self.next(step, token).is_some_and(|next| self.is_affordable(next, 1, left));
-        budget.narrow(&self.generation, step.config, left, row, is_affordable);
+        budget.narrow(&self.generation, step.config, left, row);
         for token in can_stop {
-            if is_affordable(token) { set_bit(row, token) } else { clear_bit(row, token) }
+            let is_affordable = self.next(step, token, Some(left)).is_some();
+            if is_affordable { set_bit(row, token) } else { clear_bit(row, token) }
         }
     }
 
@@ -444,11 +463,10 @@ impl Matcher {
     /// Shortens a text that must come, at whole code points, to what can be afforded as a step of its own.
     fn shorten(&self, forced: &mut Vec<u8>, budget: &TokenBudget) {
         const MOST_TRIES: usize = 64;
-        let left = budget.left(self.history_len());
+        let left = self.tokens_left();
         for _ in 0..MOST_TRIES {
             let config = self.generation.step_bytes(self.config(), forced);
-            let step = Step { config, ..self.last() };
-            if forced.is_empty() || self.is_affordable(step, budget.spell(forced), left) {
+            if forced.is_empty() || self.is_affordable(config, budget.spell(forced), left) {
                 return;
             }
             while forced.pop().is_some_and(|byte| (0x80..0xC0).contains(&byte)) {}

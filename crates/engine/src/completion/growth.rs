@@ -210,14 +210,19 @@ impl Sizes<'_> {
         }
         let separator = shortest.worst_bytes(terminals, generation.terminal(list.separator));
         let MostNeeded { entries, more } = list.conditions.most_needed();
-        // The keys of others that are needed get longer with each that the list has had, and there is no end of those.
-        let is_open = more > 0 && list.unique && list.others.iter().any(|others| others.keys.is_some());
         let needed = by_entry.iter().zip(entries).filter(|(_, is_needed)| *is_needed).map(|(&cost, _)| cost);
         let sum = needed.fold(0_u32, |sum, cost| sum.saturating_add(cost).saturating_add(separator));
         let rest = sum.saturating_add(dearest.saturating_add(separator).saturating_mul(more));
-        let rest = if is_open { NO_END } else { rest };
+        // The keys of others that are needed get longer with each that the list has had, and there is no end of those.
+        let rest = if needs_keys(list) { NO_END } else { rest };
         ListSizes { rest: rest.min(NO_END), member: dearest.saturating_add(separator).min(NO_END), values }
     }
+}
+
+/// Whether a list may need keys of others that are unlike those before them.
+pub(super) fn needs_keys(list: &List) -> bool {
+    let has_keys = list.others.iter().any(|others| others.keys.is_some());
+    list.unique && has_keys && list.conditions.most_needed().more > 0
 }
 
 /// How many more characters may have to come until a key is none of the excluded ones: with any text allowed there are

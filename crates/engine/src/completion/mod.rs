@@ -33,6 +33,7 @@ pub(crate) use nodes::NodeCosts;
 use crate::config::{PartCosts, PlaceCosts, SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::{NO_END, Shortest, Speller, TerminalId};
+use crate::vocab::TokenId;
 use crate::vocab::trie::Trie;
 
 /// The cost of a configuration and its greatest cost.
@@ -92,6 +93,7 @@ impl Completion {
 
     /// The cost of a configuration of `generation`, the one that these costs are of.
     pub(crate) fn cost(&self, generation: &Generation, config: SetId) -> Cost {
+        let config = generation.timeless(config);
         let mut known = self.known.lock();
         if let Some(&cost) = known.sets.get(&config) {
             return cost;
@@ -107,35 +109,42 @@ impl Completion {
 
     /// The cost of a configuration where tokens may join its parts; [`NO_END`] if that is not known.
     pub(crate) fn joined_cost(&self, generation: &Generation, config: SetId) -> u32 {
-        if generation.has_token_edges() {
-            return NO_END;
-        }
         let speller = self.speller();
         let joined = self.joined.get_or_init(|| Box::new(Joined::new(generation, &speller)));
         let before = joined.len();
-        let cost = joined.cost(generation, &speller, config);
+        let cost = joined.cost(generation, &speller, generation.timeless(config));
         generation.note_table((joined.len() - before) * 32);
         cost
     }
 
-    /// The byte that brings the nearest end of `config` one token nearer, where each byte is a token. None if the way goes
-    /// through a key that must not be one of those before it.
-    fn way_on(&self, generation: &Generation, config: SetId) -> Option<u8> {
+    /// What brings the nearest end of `config` one token nearer, where each byte is a token; `barred` tokens do not count.
+    /// None if the way goes through a key that must not be one of those before it.
+    fn way_on(&self, generation: &Generation, config: SetId, barred: &[u32]) -> Option<Way> {
         let mut known = self.known.lock();
         self.compute_cost(generation, &mut known, config);
         let Known { shortest, sets, .. } = &mut *known;
-        let mut best: Option<(u32, u8, bool)> = None;
+        let mut best: Option<(u32, Way, bool)> = None;
         for &(symbol, rest) in generation.sets().items(config) {
-            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
             let mut parts =
                 Parts { shortest: &mut *shortest, speller: self.speller(), rules: &self.nodes.rules };
-            let own = parts.terminal(generation, state);
+            let own = match symbol.kind() {
+                SymbolKind::Terminal(state) => parts.terminal(generation, state),
+                SymbolKind::Token(set) => self.nodes.token_sets[set as usize],
+                SymbolKind::Frame(..) => continue,
+            };
             let cost = own.saturating_add(sets[&rest].least);
             if own == 0 || cost >= NO_END || best.is_some_and(|best| best.0 < cost) {
                 continue;
             }
-            let Some(byte) = shortest.next_byte(generation.terminals(), state) else { continue };
-            let way = (cost, byte, generation.is_other_key(rest));
+            let on = match symbol.kind() {
+                SymbolKind::Terminal(state) => {
+                    shortest.next_byte(generation.terminals(), state).map(Way::Byte)
+                }
+                SymbolKind::Token(set) => first_token(generation, set, barred).map(Way::Token),
+                SymbolKind::Frame(..) => None,
+            };
+            let Some(on) = on else { continue };
+            let way = (cost, on, generation.is_other_key(rest));
             best = Some(best.map_or(way, |best| best.min(way)));
         }
         best.filter(|best| !best.2).map(|best| best.1)
@@ -197,6 +206,26 @@ impl Completion {
         }
         if fewest[0] >= NO_END { bytes.len() as u32 } else { fewest[0] }
     }
+}
+
+/// One step of a completion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Byte(u8),
+    /// A token that the grammar names.
+    Token(u32),
+}
+
+/// The first token of a set that is text, or that the set names.
+fn first_token(generation: &Generation, set: u32, barred: &[u32]) -> Option<u32> {
+    let (set, tokens) = (&generation.machine().token_sets[set as usize], generation.tokens());
+    if !set.negated {
+        return set.ids.iter().copied().find(|token| !barred.contains(token));
+    }
+    let is_text = |&token: &u32| {
+        set.contains(token) && !barred.contains(&token) && !tokens.token_bytes(TokenId(token)).is_empty()
+    };
+    (0..tokens.len() as u32).find(is_text)
 }
 
 /// What the parts of rules and lists cost.

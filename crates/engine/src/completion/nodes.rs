@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use tokenstile_grammar::machine::{Label, Machine, MachineRuleId, NodeId};
 
 use super::Parts;
-use super::growth::growth;
+use super::growth::{growth, needs_keys};
 use crate::config::{PartCosts, PlaceCosts};
 use crate::generation::Generation;
 use crate::terminal::{NO_END, Shortest, Speller};
@@ -22,6 +22,8 @@ pub(crate) struct NodeCosts {
     pub(crate) rules: Box<[u32]>,
     /// By token set.
     pub(crate) token_sets: Box<[u32]>,
+    /// Whether a list may need keys that are unlike those before them.
+    pub(crate) needs_keys: bool,
     /// By the length of a token in bytes, up to the last: how much it can add to the greatest cost.
     growth: Box<[u32]>,
 }
@@ -106,6 +108,7 @@ impl<'s> Solver<'s> {
             nodes: vec![NO_END; count].into(),
             rules: vec![NO_END; machine.rules.len()].into(),
             token_sets,
+            needs_keys: machine.lists.iter().any(needs_keys),
             growth: Box::new([0]),
         };
         let mut solver = Solver {

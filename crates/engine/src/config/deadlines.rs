@@ -6,8 +6,11 @@
 //! so that it ends; unless no other stack is left, because it cannot end here. Then it goes on until it can. Of rules that
 //! cannot all end, those end that began last.
 //!
+//! A matcher with a budget says which stacks it can still complete. A rule that could only end where too many tokens would
+//! be needed goes on as well: the budget comes first.
+//!
 //! That a frame says when and not how much is left makes a configuration stay the same while tokens are read. Masks do
-//! not depend on it, see [`super::truncate`].
+//! not depend on it, see [`super::truncate`]. Nor does what it takes to complete a text, see [`Generation::timeless`].
 
 use std::collections::BTreeSet;
 
@@ -27,15 +30,20 @@ const MOST_AT_ONCE: usize = 64;
 /// The number of tokens after which no rule has to end.
 const NEVER: u32 = u32::MAX;
 
-/// For each set, the number of tokens after which a rule in it has to end; 0 if one was entered just now.
+/// What is known of the sets of a generation.
 #[derive(Default)]
-pub(crate) struct Deadlines(Mutex<FxHashMap<SetId, u32>>);
+pub(crate) struct Deadlines {
+    /// The number of tokens after which a rule in a set has to end; 0 if one was entered just now.
+    least: Mutex<FxHashMap<SetId, u32>>,
+    /// The same set where no frame says when its rule began.
+    timeless: Mutex<FxHashMap<SetId, SetId>>,
+}
 
 impl Deadlines {
     /// The memory that they take.
     pub(crate) fn memory_bytes(&self) -> usize {
         const AN_ENTRY: usize = 16;
-        self.0.lock().len() * AN_ENTRY
+        (self.least.lock().len() + self.timeless.lock().len()) * AN_ENTRY
     }
 }
 
@@ -47,8 +55,10 @@ fn frame_since(symbol: Symbol, began: u32) -> Symbol {
 }
 
 impl Generation {
-    /// The configuration after so many tokens, where `config` was reached by the bytes of the last.
-    pub(crate) fn settle(&self, config: SetId, tokens: u32) -> SetId {
+    /// The configuration after so many tokens, where `config` was reached by the bytes of the last. `may` says of a set of
+    /// some of its stacks whether the others may be dropped, where it is told whether there may be such among these as only
+    /// go on from where those of the set may end: they are in rules that were entered just now.
+    pub(crate) fn settle(&self, config: SetId, tokens: u32, may: impl Fn(SetId, bool) -> bool) -> SetId {
         if !self.machine().counts_tokens || self.deadline(config) > tokens {
             return config;
         }
@@ -57,9 +67,10 @@ impl Generation {
             Some((_, JUST_NOW)) => Some(frame_since(symbol, began)),
             _ => Some(symbol),
         };
-        let settled = self.rewrite(config, JUST_NOW, entered);
-        let mut overdue: Vec<Symbol> =
-            self.overdue(settled, tokens).into_iter().map(|(_, frame)| frame).collect();
+        let settled = self.rewrite(config, JUST_NOW, &mut FxHashMap::default(), entered);
+        let overdue = self.overdue(settled, tokens);
+        let entered_just_now = overdue.last().is_some_and(|last| last.0 == began);
+        let mut overdue: Vec<Symbol> = overdue.into_iter().map(|(_, frame)| frame).collect();
         // Others are below these, and can end when these have.
         overdue.drain(..overdue.len().saturating_sub(MOST_AT_ONCE));
         let common = self.common(settled, tokens, &overdue);
@@ -68,25 +79,50 @@ impl Generation {
             number += 1;
             common >> (number - 1) & 1 == 0
         });
-        self.without_frames(settled, tokens, &overdue)
+        let is_left = |config| !entered_just_now || self.goes_on(config);
+        self.without_frames(settled, tokens, &overdue, |config| {
+            is_left(config) && may(config, entered_just_now)
+        })
     }
 
-    /// The stacks without any of these frames; if there are none, without those that began last.
-    fn without_frames(&self, config: SetId, tokens: u32, frames: &[Symbol]) -> SetId {
+    /// The same configuration where no frame says when its rule began. Both read the same, and are completed alike.
+    pub(crate) fn timeless(&self, config: SetId) -> SetId {
+        if !self.machine().counts_tokens {
+            return config;
+        }
+        let forget = |symbol| self.counted_frame(symbol).map_or(symbol, |_| frame_since(symbol, JUST_NOW));
+        self.rewrite(config, NEVER - 1, &mut self.deadlines().timeless.lock(), |symbol| Some(forget(symbol)))
+    }
+
+    /// The stacks without any of these frames, if they may do; otherwise without those that began last.
+    fn without_frames(
+        &self,
+        config: SetId,
+        tokens: u32,
+        frames: &[Symbol],
+        may: impl Fn(SetId) -> bool,
+    ) -> SetId {
         if frames.is_empty() {
             return config;
         }
         let without = |config: SetId, frames: &[Symbol]| {
-            self.rewrite(config, tokens, |symbol| (!frames.contains(&symbol)).then_some(symbol))
+            let keep = |symbol| (!frames.contains(&symbol)).then_some(symbol);
+            let left = self.rewrite(config, tokens, &mut FxHashMap::default(), keep);
+            (left != SetId::DEAD && (left == config || may(left))).then_some(left)
         };
-        let all = without(config, frames);
-        if all != SetId::DEAD {
+        if let Some(all) = without(config, frames) {
             return all;
         }
-        frames.iter().rev().fold(config, |left, &frame| match without(left, &[frame]) {
-            SetId::DEAD => left,
-            fewer => fewer,
-        })
+        frames.iter().rev().fold(config, |left, &frame| without(left, &[frame]).unwrap_or(left))
+    }
+
+    /// Whether a text may end, or anything can be read: not if all terminals have nothing left but to end.
+    fn goes_on(&self, config: SetId) -> bool {
+        let reads = |symbol: Symbol| match symbol.kind() {
+            SymbolKind::Terminal(state) => !self.terminals().row(state).is_empty(),
+            _ => true,
+        };
+        self.sets().ends(config) || self.sets().items(config).iter().any(|item| reads(item.0))
     }
 
     /// Which of the frames are on every stack of a set, as bits.
@@ -136,7 +172,7 @@ impl Generation {
 
     /// The least of the deadlines in a set.
     fn deadline(&self, set: SetId) -> u32 {
-        let mut known = self.deadlines().0.lock();
+        let mut known = self.deadlines().least.lock();
         let mut stack = vec![set];
         while let Some(&at) = stack.last() {
             let items = self.sets().items(at);
@@ -177,10 +213,15 @@ impl Generation {
     }
 
     /// The stacks of a set with other symbols, without those that have a symbol for which there is none. Sets whose
-    /// deadlines are all after `tokens` stay as they are.
-    fn rewrite(&self, set: SetId, tokens: u32, change: impl Fn(Symbol) -> Option<Symbol>) -> SetId {
+    /// deadlines are all after `tokens` stay as they are. `done` are those that were rewritten before.
+    fn rewrite(
+        &self,
+        set: SetId,
+        tokens: u32,
+        done: &mut FxHashMap<SetId, SetId>,
+        change: impl Fn(Symbol) -> Option<Symbol>,
+    ) -> SetId {
         let sets = self.sets();
-        let mut done: FxHashMap<SetId, SetId> = FxHashMap::default();
         let mut stack = vec![set];
         while let Some(&at) = stack.last() {
             let waiting = stack.len();

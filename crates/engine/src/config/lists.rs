@@ -321,19 +321,32 @@ impl Generation {
 
     /// Whether what is read on top of `rest` is a key of others.
     pub(crate) fn is_other_key(&self, rest: SetId) -> bool {
-        let is_key = |symbol: Symbol| match symbol.kind() {
+        self.has_place_on_top(rest, |phase| matches!(phase, Phase::OtherKey { .. }))
+    }
+
+    /// Whether a member of a list is being begun: what comes before its value is read.
+    pub(crate) fn is_before_value(&self, config: SetId) -> bool {
+        let begins = |phase| !matches!(phase, Phase::After);
+        self.sets().items(config).iter().any(|&(_, rest)| self.has_place_on_top(rest, begins))
+    }
+
+    /// Whether there is a frame of a list on top of `rest` in a phase for which `is` holds.
+    fn has_place_on_top(&self, rest: SetId, is: impl Fn(Phase) -> bool) -> bool {
+        self.sets().items(rest).iter().any(|&(symbol, _)| match symbol.kind() {
             SymbolKind::Frame(node, number) if number > 0 && self.machine().node(node).list.is_some() => {
-                matches!(self.lists().place(number).place.phase, Phase::OtherKey { .. })
+                is(self.lists().place(number).place.phase)
             }
             _ => false,
-        };
-        self.sets().items(rest).iter().any(|&(symbol, _)| is_key(symbol))
+        })
     }
 
     /// The same configuration where keys do not remember their texts, see [`Arena::without_text`].
     ///
     /// [`Arena::without_text`]: crate::terminal::Arena::without_text
     pub(crate) fn without_texts(&self, config: SetId) -> SetId {
+        if !self.remembers_keys() {
+            return config;
+        }
         let sets = self.sets();
         let strip = |&(symbol, rest): &Item| match symbol.kind() {
             SymbolKind::Terminal(state) => (Symbol::terminal(self.terminals().without_text(state)), rest),

@@ -254,7 +254,7 @@ impl Sets {
     }
 
     /// The stacks that are in either set.
-    pub(super) fn union(&self, a: SetId, b: SetId) -> SetId {
+    pub(crate) fn union(&self, a: SetId, b: SetId) -> SetId {
         if let Some(simple) = simple_union(a, b) {
             return simple;
         }

@@ -26,6 +26,36 @@ impl Generation {
         }
     }
 
+    /// The same, where it is worth knowing it for all bytes at once that the terminals do not tell from `byte`. Not for keys
+    /// that remember their texts, which tell all bytes apart.
+    #[inline]
+    pub(crate) fn step_with_alike(&self, config: SetId, byte: u8) -> SetId {
+        match self.sets().known_step(config, byte) {
+            Some(next) => next,
+            None => self.compute_step_with_alike(config, byte),
+        }
+    }
+
+    #[cold]
+    fn compute_step_with_alike(&self, config: SetId, byte: u8) -> SetId {
+        let next = self.compute_step(config, byte);
+        let (mut low, mut high) = (0, u8::MAX);
+        for (symbol, _) in self.sets().items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+            for &(from, to, _) in self.terminals().row(state) {
+                if to < byte {
+                    low = low.max(to + 1);
+                } else if byte < from {
+                    high = high.min(from - 1);
+                } else {
+                    (low, high) = (low.max(from), high.min(to));
+                }
+            }
+        }
+        (low..=high).for_each(|alike| self.sets().remember_step(config, alike, next));
+        next
+    }
+
     #[cold]
     fn compute_step(&self, config: SetId, byte: u8) -> SetId {
         let sets = self.sets();
@@ -76,6 +106,14 @@ impl Generation {
             }
         }
         at
+    }
+
+    /// The sets of tokens of which one may be read as a whole.
+    pub(crate) fn named_tokens(&self, config: SetId) -> impl Iterator<Item = &TokenSet> {
+        self.sets().items(config).iter().filter_map(|(symbol, _)| match symbol.kind() {
+            SymbolKind::Token(set) => Some(&self.machine().token_sets[set as usize]),
+            _ => None,
+        })
     }
 
     /// The configuration after `token` was read as a whole, by those of the grammar's token sets for which `may` says

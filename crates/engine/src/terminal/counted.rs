@@ -1,7 +1,7 @@
 //! States that count characters: a bounded repeat of one character, and something after it.
 //!
-//! A string of at most forty characters has forty states, and the tokens that stay inside differ only in their length.
-//! So such a state is taken apart: the same without a bound, whose table everybody has, the bound, and what follows.
+//! A string of at most forty characters has forty states, which tell characters apart by nothing but their number. So such a
+//! state is taken apart: the same without a bound, and what follows.
 
 use super::arena::{Arena, Term, TerminalId};
 
@@ -9,9 +9,7 @@ use super::arena::{Arena, Term, TerminalId};
 pub(crate) struct Counted {
     /// The same state without the bound.
     pub(crate) endless: TerminalId,
-    /// How many characters there may be.
-    pub(crate) most: u32,
-    /// What comes after them; it is not empty.
+    /// What comes after the characters; it is not empty.
     pub(crate) after: TerminalId,
 }
 
@@ -32,7 +30,7 @@ impl Arena {
         }
         let endless = self.repeat(body, min, Term::UNBOUNDED);
         let endless = if spelled { self.json_text(endless, 0) } else { endless };
-        Some(Counted { endless: self.concat(endless, after), most: max, after })
+        Some(Counted { endless: self.concat(endless, after), after })
     }
 
     /// Whether every string of a state is one code point.

@@ -41,5 +41,5 @@ pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;
 pub(crate) use forced::{ForcedText, short_escapes};
 pub(crate) use json_text::stands_for_itself;
-pub(crate) use shape_row::{Endless, ShapeRow};
+pub(crate) use shape_row::{Endless, SEQUENCES, ShapeRow};
 pub(crate) use shortest::{NO_END, Shortest, Speller};

@@ -32,7 +32,7 @@ impl Endless {
 type States = SmallVec<[TerminalId; 8]>;
 
 /// The ranges of bytes that make up the characters outside of ASCII.
-const SEQUENCES: [&[(u8, u8)]; 8] = [
+pub(crate) const SEQUENCES: [&[(u8, u8)]; 8] = [
     &[(0xC2, 0xDF), (0x80, 0xBF)],
     &[(0xE0, 0xE0), (0xA0, 0xBF), (0x80, 0xBF)],
     &[(0xE1, 0xEC), (0x80, 0xBF), (0x80, 0xBF)],

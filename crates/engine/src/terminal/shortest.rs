@@ -214,10 +214,13 @@ impl Shortest {
     }
 
     /// The next byte on the way of a state, and the state after it.
+    ///
+    /// What may be left out of a sequence is: a string of at most a hundred characters has a hundred states with as many
+    /// ways on each, and the way of all of them is the closing quote.
     fn next(&mut self, arena: &Arena, id: TerminalId) -> Option<(u8, TerminalId)> {
         let here = self.length(arena, id, Mode::BYTES);
         let mut best: Option<(Length, u8)> = None;
-        for &(low, high, target) in arena.row(id) {
+        for &(low, high, target) in arena.row(without_optional_head(arena, id)) {
             let (weight, byte) = (low..=high).map(|byte| (self.weights[usize::from(byte)], byte)).min()?;
             let length = plus(weight.into(), self.length(arena, target, Mode::BYTES));
             if best.is_none_or(|(least, _)| length < least) {
@@ -460,6 +463,17 @@ fn key_ways(arena: &Arena, key: &Key) -> Vec<Piece> {
     let is_free = |piece: &&Piece| !matches!(arena.term(piece.2), Term::Key(_));
     let free: Vec<Piece> = row.iter().filter(is_free).copied().collect();
     if free.is_empty() { row.to_vec() } else { free }
+}
+
+/// A sequence without the parts that may be left out at its beginning, as far as something else comes after them.
+fn without_optional_head(arena: &Arena, id: TerminalId) -> TerminalId {
+    let mut at = id;
+    while let &Term::Concat(head, tail) = arena.term(at)
+        && arena.is_nullable(head)
+    {
+        at = tail;
+    }
+    at
 }
 
 /// The last part of a sequence.

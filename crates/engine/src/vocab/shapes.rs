@@ -34,6 +34,25 @@ pub(crate) const BEGUN: KindSet = 1 << 61;
 /// and bytes that are none.
 pub(crate) const BROKEN: KindSet = 1 << 63;
 
+/// What may stand unescaped in a JSON string: all but quotes, backslashes and control characters.
+pub(crate) const JSON_TEXT: KindSet = OTHER | ASCII & !kinds_of(b"\0\t\n\r\"\\");
+
+/// The kinds of some bytes.
+const fn kinds_of(bytes: &[u8]) -> KindSet {
+    let (mut kinds, mut at) = (0, 0);
+    while at < bytes.len() {
+        kinds |= 1 << KIND_OF[bytes[at] as usize];
+        at += 1;
+    }
+    kinds
+}
+
+/// Whether a character of some kinds may begin with a byte of a range.
+pub(crate) fn meets(kinds: KindSet, low: u8, high: u8) -> bool {
+    let is_of = |byte: u8| kinds & ASCII & 1 << KIND_OF[usize::from(byte)] != 0;
+    (low..=high.min(0x7F)).any(is_of) || (high >= 0x80 && kinds & OTHER != 0)
+}
+
 /// The kind of characters that a byte belongs to, where `all` is the kinds on its way and below: if something is broken among
 /// them, that byte may be it.
 #[inline]
@@ -280,7 +299,7 @@ impl Utf8 {
 }
 
 /// The kinds of characters in a token.
-pub(super) fn characters_of(bytes: &[u8]) -> KindSet {
+pub(crate) fn characters_of(bytes: &[u8]) -> KindSet {
     let mut place = Utf8::START;
     let all = bytes.iter().fold(0, |all, &byte| {
         place = place.after(byte);
@@ -358,6 +377,14 @@ mod tests {
         assert_ne!(kind(b'a'), kind(b'A'));
         assert_ne!(kind(b'0'), kind(b'1'));
         assert_ne!(kind(b'"'), kind(b'\\'));
+    }
+
+    #[test]
+    fn json_text_is_what_json_lets_stand() {
+        for byte in 0..128u8 {
+            assert_eq!(meets(JSON_TEXT, byte, byte), byte >= 0x20 && byte != b'"' && byte != b'\\', "{byte}");
+        }
+        assert!(meets(JSON_TEXT, 0xC2, 0xDF) && !meets(ASCII, 0xC2, 0xDF));
     }
 
     #[test]

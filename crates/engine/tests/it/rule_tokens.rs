@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use tokenstile_engine::vocab::Vocab;
-use tokenstile_engine::{BudgetError, CompiledGrammar, EngineLimits, Matcher, MatcherOptions};
+use tokenstile_engine::{CompiledGrammar, EngineLimits, Matcher, MatcherOptions};
 use tokenstile_grammar::{Budget, Builder, Grammar, Limits, RuleId};
 
 use crate::dice::Dice;
@@ -119,6 +119,16 @@ fn no_tokens_at_all_are_a_rule_that_is_left_out() {
     assert_eq!(along(&mut matcher, &letters, "< >"), [">", "."]);
 }
 
+/// What comes before it has nothing left but to end.
+#[test]
+fn no_tokens_at_all_do_not_make_a_dead_end() {
+    let letters = vocabulary(&LETTERS);
+    let source = "root ::= AtMost(\"b\" | \"\", 0) text\ntext[max_tokens=0] ::= \"a\"";
+    let mut matcher = matcher(source, &letters);
+    assert_eq!(choices(&mut matcher, &letters), "a");
+    assert_eq!(along(&mut matcher, &letters, "a"), ["."]);
+}
+
 #[test]
 fn forks_and_rollbacks_count_for_themselves() {
     let letters = vocabulary(&LETTERS);
@@ -140,13 +150,42 @@ fn what_cannot_be_counted_is_refused() {
     };
     let error = try_compile("root[max_tokens=3] ::= root \"a\" root | \"b\"").unwrap_err();
     assert!(error.message().contains("the rule calls itself before anything is read"), "{error}");
-    let compiled = try_compile("root[max_tokens=3] ::= \"a\"*").unwrap();
-    let options = MatcherOptions { max_tokens: Some(5), ..MatcherOptions::default() };
-    assert_eq!(Matcher::with_budget(compiled, options).unwrap_err(), BudgetError::RulesCount);
+}
+
+fn within(source: &str, vocabulary: &Vocabulary, max_tokens: u32) -> Matcher {
+    let options = MatcherOptions { max_tokens: Some(max_tokens), ..MatcherOptions::default() };
+    Matcher::with_budget(compiled(parse(source), &vocabulary.vocab, 1 << 26), options).expect("enough")
+}
+
+#[test]
+fn a_rule_ends_after_its_tokens_within_a_budget() {
+    let letters = vocabulary(&LETTERS);
+    let source = "root ::= \"<\" text \">\"\ntext[max_tokens=2] ::= [ab]*";
+    // Enough for all that the rule may have.
+    let mut matcher = within(source, &letters, 5);
+    assert_eq!(choices(&mut matcher, &letters), "< <a");
+    assert_eq!(along(&mut matcher, &letters, "< a ab >"), ["a b ab > b>", "a b ab > b>", ">", "."]);
+    // Too little for that.
+    let mut matcher = within(source, &letters, 4);
+    assert_eq!(along(&mut matcher, &letters, "< a"), ["a b ab > b>", "> b>"]);
+    // Far more than that.
+    let mut matcher = within(source, &letters, 1_000);
+    assert_eq!(along(&mut matcher, &letters, "< a a >"), ["a b ab > b>", "a b ab > b>", ">", "."]);
+    assert_eq!(matcher.tokens_left(), Some(996));
+}
+
+/// The rule has had its token after the first `a`, and the other way on would need thirteen more.
+#[test]
+fn a_rule_goes_on_where_the_budget_has_no_other_way() {
+    let letters = vocabulary(&LETTERS);
+    let source = "root ::= short | \"a\" \"b\"{13}\nshort[max_tokens=1] ::= \"a\" \"<\" \">\"";
+    assert_eq!(along(&mut within(source, &letters, 15), &letters, "a b"), ["b", "b"]);
+    let mut matcher = within(source, &letters, 14);
+    assert_eq!(along(&mut matcher, &letters, "a < >"), ["<", ">", "."]);
 }
 
 /// The same grammar where a rule may take so many tokens.
-fn with_limit(grammar: &Grammar, rule: RuleId, most: u32) -> Grammar {
+pub(crate) fn with_limit(grammar: &Grammar, rule: RuleId, most: u32) -> Grammar {
     let root = grammar.root();
     let changed = grammar.rule(rule).clone();
     let mut builder = Builder::extend(grammar.clone(), &Limits::default());

@@ -1,0 +1,373 @@
+//! Which tokens of a mask can be afforded.
+//!
+//! Tokens are followed along their trie, and subtrees in which nothing can become too dear are left out. Inside of a
+//! string hardly any are: nearly all tokens fit there, and lead back to where they began. So where all text of certain
+//! characters leads to places that can be afforded, or to none that can, or where its length alone tells, the tokens made of
+//! these characters are decided at one stroke (see [`super::plain`]), and only the others are followed.
+//!
+//! Keys that remember their texts would have a state for each text. What it costs to complete them does not depend on the
+//! text while they are read, so it is forgotten up to there. Nor does it depend on it behind the key, where no list needs a
+//! key that is unlike those before it, until the next member begins. Tokens that go on to there are followed again from
+//! where they began, with the text.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use tokenstile_grammar::ir::TokenSet;
+
+use super::TokenBudget;
+use super::plain::{PlainText, Ways};
+use crate::config::SetId;
+use crate::generation::Generation;
+use crate::mask::{Row, clear_bit};
+use crate::vocab::TokenId;
+use crate::vocab::plain_rows::count_characters;
+use crate::vocab::shapes::{characters_of, meets};
+use crate::vocab::trie::{NodeIndex, Trie};
+
+/// A mask with at most so many tokens is narrowed token by token. Where assertions are checked this and the next are small,
+/// so that tests with few tokens come to all ways of narrowing.
+const FEW: u32 = if cfg!(debug_assertions) { 6 } else { 256 };
+
+/// A subtree with fewer tokens than this is followed token by token.
+const WORTH_A_STROKE: usize = if cfg!(debug_assertions) { 2 } else { 64 };
+
+/// How many configurations are looked at for strokes, in all.
+const MOST_CONFIGS: usize = 512;
+
+/// How many judgements are at hand, at a place that follows from the configuration.
+const AT_HAND: usize = 256;
+
+/// A mask that is being narrowed.
+pub(super) struct Narrowing<'b> {
+    budget: &'b TokenBudget,
+    generation: &'b Generation,
+    /// The configuration whose mask it is.
+    start: SetId,
+    /// What may be needed after a token; none if nothing can be afforded.
+    limit: Option<u32>,
+    /// The greatest cost where no token of so many bytes can become too dear, by their number; none if there is none.
+    allowances: [Option<u32>; 256],
+    judgements: FxHashMap<SetId, Judgement>,
+    at_hand: [(SetId, Judgement); AT_HAND],
+    strokes: Strokes<'b>,
+    /// The sets of tokens that the grammar names at the start.
+    named: SmallVec<[&'b TokenSet; 4]>,
+    /// What such tokens lead to, by which of the sets they are in.
+    after_named: FxHashMap<u64, SetId>,
+}
+
+/// What is known of a configuration.
+#[derive(Clone, Copy)]
+struct Judgement {
+    /// Its greatest cost.
+    most: u32,
+    /// Whether it can be afforded, if anybody asked.
+    is_enough: Option<bool>,
+}
+
+/// Whether text can be afforded, by the number of its characters; the last for all that are longer.
+type Stroke = Rc<[bool]>;
+
+/// Text that is decided at one stroke.
+struct Strokes<'b> {
+    text: PlainText<'b>,
+    /// The tokens of that text.
+    tokens: Arc<Row>,
+    /// What is decided, if anything, by where text begins, and whether keys have forgotten their texts there.
+    known: FxHashMap<(SetId, bool), Option<Stroke>>,
+    /// How many more configurations may be looked at.
+    left: usize,
+}
+
+/// A node of the trie that tokens go on from.
+#[derive(Clone, Copy)]
+struct Place {
+    node: NodeIndex,
+    config: SetId,
+    /// The bytes before it.
+    depth: u32,
+    /// The bytes that the last character still lacks.
+    lacks: u8,
+    /// Whether keys have forgotten their texts.
+    forgets: bool,
+}
+
+impl<'b> Narrowing<'b> {
+    pub(super) fn new(
+        budget: &'b TokenBudget,
+        generation: &'b Generation,
+        start: SetId,
+        limit: Option<u32>,
+    ) -> Self {
+        let text = PlainText::around(generation, start);
+        let tokens = generation.tokens().index().plain_rows().get(text.kinds(), u32::MAX);
+        let strokes = Strokes { text, tokens, known: FxHashMap::default(), left: MOST_CONFIGS };
+        let growth = |bytes| budget.completion.nodes.growth(bytes);
+        let allowance = |bytes| limit.filter(|_| bytes < 255)?.checked_sub(growth(bytes));
+        let nothing = (SetId::DEAD, Judgement { most: 0, is_enough: None });
+        Narrowing {
+            budget,
+            generation,
+            start,
+            limit,
+            allowances: std::array::from_fn(allowance),
+            judgements: FxHashMap::default(),
+            at_hand: [nothing; AT_HAND],
+            strokes,
+            named: generation.named_tokens(start).collect(),
+            after_named: FxHashMap::default(),
+        }
+    }
+
+    /// Takes out of `row` the tokens that cannot be afforded.
+    pub(super) fn run(mut self, row: &mut [u32]) {
+        let is_few = row.iter().map(|word| word.count_ones()).sum::<u32>() <= FEW;
+        if is_few || !self.named.is_empty() {
+            return self.narrow_each(row);
+        }
+        let generation = self.generation;
+        let config = generation.without_texts(self.start);
+        let forgets = config != self.start;
+        let start = Place { node: Trie::ROOT, config, depth: 0, lacks: 0, forgets };
+        let others = self.follow(vec![start], row);
+        self.follow_others(others, row);
+    }
+
+    /// The same token by token: where there are few, and where the grammar may name some.
+    fn narrow_each(&mut self, row: &mut [u32]) {
+        for word in 0..row.len() {
+            let mut bits = row[word];
+            while bits != 0 {
+                let token = word as u32 * 32 + bits.trailing_zeros();
+                bits &= bits - 1;
+                let config = self.after(TokenId(token));
+                if !self.is_enough(config) {
+                    clear_bit(row, token);
+                }
+            }
+        }
+    }
+
+    /// The configuration after a token.
+    fn after(&mut self, token: TokenId) -> SetId {
+        let (generation, start) = (self.generation, self.start);
+        let bytes = generation.tokens().token_bytes(token);
+        if self.named.is_empty() || self.named.len() > u64::BITS as usize {
+            return generation.step_token(start, token, bytes);
+        }
+        let may = |set: &TokenSet| !(set.negated && bytes.is_empty());
+        let is_in = |set: &TokenSet| set.contains(token.0) && may(set);
+        let key = self.named.iter().fold(0, |key, set| key << 1 | u64::from(is_in(set)));
+        let after_named = self.after_named.entry(key);
+        let named = *after_named.or_insert_with(|| generation.step_token_edges(start, token, may));
+        let by_bytes = if bytes.is_empty() { SetId::DEAD } else { generation.step_bytes(start, bytes) };
+        generation.sets().union(by_bytes, named)
+    }
+
+    /// Follows all tokens below some places that may become too dear. Where those of the text were decided at one stroke, the
+    /// places at which to follow the others.
+    fn follow(&mut self, mut stack: Vec<Place>, row: &mut [u32]) -> Vec<Place> {
+        let trie = self.generation.tokens().index().trie();
+        let mut others = Vec::new();
+        while let Some(place) = stack.pop() {
+            if self.decide_text(trie, place, row) {
+                others.push(place);
+                continue;
+            }
+            for child in trie.children(place.node) {
+                stack.extend(self.enter(trie, place, child, row));
+            }
+        }
+        others
+    }
+
+    /// Follows the tokens below some places that are not of the text alone.
+    fn follow_others(&mut self, places: Vec<Place>, row: &mut [u32]) {
+        let index = self.generation.tokens().index();
+        let (trie, kinds) = (index.trie(), self.strokes.text.kinds());
+        let is_text =
+            |place: &Place| characters_of(self.bytes_before(trie, place.node, place.depth)) & !kinds == 0;
+        let mut stack: Vec<(Place, bool)> =
+            places.into_iter().map(|place| (place, is_text(&place))).collect();
+        while let Some((place, is_text)) = stack.pop() {
+            for child in trie.children(place.node) {
+                if is_text && index.shapes().characters_at(child) & !kinds == 0 {
+                    continue;
+                }
+                let byte = trie.byte(child);
+                let is_text = is_text && meets(kinds, byte, byte);
+                stack.extend(self.enter(trie, place, child, row).map(|next| (next, is_text)));
+            }
+        }
+    }
+
+    /// Decides the tokens of a node right below that of `place`. The place there, if tokens go on that may become too dear.
+    fn enter(&mut self, trie: &Trie, place: Place, child: NodeIndex, row: &mut [u32]) -> Option<Place> {
+        let next = self.step(trie, place, child)?;
+        if self.is_within(trie, child, next.config) {
+            return None;
+        }
+        let tokens = trie.tokens_of(child);
+        if !tokens.is_empty() && !self.is_enough(next.config) {
+            tokens.iter().for_each(|&token| clear_bit(row, token));
+        }
+        (!trie.is_leaf(child)).then_some(next)
+    }
+
+    /// Decides the tokens of the text below a place, if that can be done at one stroke.
+    fn decide_text(&mut self, trie: &Trie, place: Place, row: &mut [u32]) -> bool {
+        let range = trie.token_range(place.node);
+        if place.lacks > 0 || range.len() < WORTH_A_STROKE {
+            return false;
+        }
+        let Some(stroke) = self.stroke(place) else { return false };
+        let text = &self.strokes.tokens;
+        match *stroke {
+            [true] => {}
+            [false] if place.node == Trie::ROOT => {
+                row.iter_mut().zip(text.words()).for_each(|(word, text)| *word &= !text);
+            }
+            _ => {
+                let rows = self.generation.tokens().index().plain_rows();
+                let before = count_characters(self.bytes_before(trie, place.node, place.depth));
+                let last = stroke.len() - 1;
+                let is_dear = |token: u32| last == 0 || !stroke[(rows.characters(token) - before).min(last)];
+                let all = trie.tokens()[range].iter().copied();
+                all.filter(|&token| text.has(token) && is_dear(token))
+                    .for_each(|token| clear_bit(row, token));
+            }
+        }
+        true
+    }
+
+    /// The bytes that lead to a node.
+    fn bytes_before(&self, trie: &Trie, node: NodeIndex, depth: u32) -> &'b [u8] {
+        let token = TokenId(trie.tokens()[trie.token_range(node).start]);
+        &self.generation.tokens().token_bytes(token)[..depth as usize]
+    }
+
+    /// Whether what text leads to from a place can be afforded, if that can be told at one stroke.
+    fn stroke(&mut self, place: Place) -> Option<Stroke> {
+        let key = (place.config, place.forgets);
+        if let Some(known) = self.strokes.known.get(&key) {
+            return known.clone();
+        }
+        let stroke = self.ways(place).and_then(|ways| {
+            let verdicts: Vec<bool> = ways.iter().map(|way| self.is_enough(way.0)).collect();
+            let is_uniform = verdicts.iter().all(|&is_enough| is_enough == verdicts[0]);
+            let longest = self.generation.longest_token() as usize;
+            if is_uniform { Some([verdicts[0]].into()) } else { by_length(&ways, &verdicts, longest) }
+        });
+        self.strokes.known.insert(key, stroke.clone());
+        stroke
+    }
+
+    /// All that text leads to from a place, unless keys remember it there, or it ends one that has forgotten its text.
+    fn ways(&mut self, place: Place) -> Option<Ways> {
+        let generation = self.generation;
+        let is_key = |config| generation.remembers_keys() && generation.is_in_other_key(config);
+        if is_key(place.config) != place.forgets {
+            return None;
+        }
+        let strokes = &mut self.strokes;
+        let ways = strokes.text.ways(place.config, &mut strokes.left)?;
+        ways.iter().all(|way| is_key(way.0) == place.forgets).then_some(ways)
+    }
+
+    /// The place at `child`, a node right below that of `place`, if tokens go on there.
+    fn step(&self, trie: &Trie, place: Place, child: NodeIndex) -> Option<Place> {
+        let (generation, byte) = (self.generation, trie.byte(child));
+        let depth = place.depth + 1;
+        let mut config = if place.forgets || !generation.remembers_keys() {
+            generation.step_with_alike(place.config, byte)
+        } else {
+            generation.step(place.config, byte)
+        };
+        if config == SetId::DEAD {
+            return None;
+        }
+        let mut forgets = place.forgets;
+        if forgets && !self.may_forget(place.config, config) {
+            config = generation.step_bytes(self.start, self.bytes_before(trie, child, depth));
+            forgets = generation.is_in_other_key(config);
+            if forgets {
+                config = generation.without_texts(config);
+            }
+        }
+        let lacks = lacking(byte, place.lacks);
+        (config != SetId::DEAD).then_some(Place { node: child, config, depth, lacks, forgets })
+    }
+
+    /// Whether what it costs to complete `config` does not depend on keys that were forgotten, where it did not `before` the
+    /// last byte.
+    fn may_forget(&self, before: SetId, config: SetId) -> bool {
+        let generation = self.generation;
+        if generation.is_in_other_key(config) {
+            return generation.is_in_other_key(before);
+        }
+        !self.budget.completion.nodes.needs_keys && !generation.is_before_value(config)
+    }
+
+    fn judgement(&mut self, config: SetId) -> Judgement {
+        let (known, judgement) = self.at_hand[config.0 as usize % AT_HAND];
+        if known == config {
+            return judgement;
+        }
+        let (budget, generation) = (self.budget, self.generation);
+        let judge = || Judgement { most: budget.cost(generation, config).most, is_enough: None };
+        let judgement = *self.judgements.entry(config).or_insert_with(judge);
+        self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
+        judgement
+    }
+
+    /// Whether a configuration can be afforded.
+    fn is_enough(&mut self, config: SetId) -> bool {
+        let judgement = self.judgement(config);
+        judgement.is_enough.unwrap_or_else(|| {
+            let (budget, generation) = (self.budget, self.generation);
+            let is_enough = self.limit.is_some_and(|limit| budget.is_enough(generation, config, limit));
+            let judgement = Judgement { is_enough: Some(is_enough), ..judgement };
+            self.judgements.insert(config, judgement);
+            self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
+            is_enough
+        })
+    }
+
+    /// Whether all tokens at `node` and below it can be afforded.
+    fn is_within(&mut self, trie: &Trie, node: NodeIndex, config: SetId) -> bool {
+        match trie.heights()[node as usize] {
+            0 => self.is_enough(config),
+            height => self.allowances[usize::from(height)]
+                .is_some_and(|allowance| self.judgement(config).most <= allowance),
+        }
+    }
+}
+
+/// The verdicts by the length of the text, up to the `longest`, where all text of a length leads to the same configuration.
+fn by_length(ways: &Ways, verdicts: &[bool], longest: usize) -> Option<Stroke> {
+    let mut stroke = vec![verdicts[0]];
+    let mut at = 0;
+    while stroke.len() <= longest {
+        at = match *ways[at].1 {
+            [] => break,
+            [next] => next as usize,
+            _ => return None,
+        };
+        stroke.push(verdicts[at]);
+    }
+    Some(stroke.into())
+}
+
+/// How many bytes a character lacks after `byte`, where it lacked so many before it.
+fn lacking(byte: u8, before: u8) -> u8 {
+    match byte {
+        0x00..=0x7F => 0,
+        0x80..=0xBF => before.saturating_sub(1),
+        0xC0..=0xDF => 1,
+        0xE0..=0xEF => 2,
+        0xF0.. => 3,
+    }
+}

@@ -1,0 +1,153 @@
+//! Where a text of certain characters leads.
+//!
+//! From inside of a string, text without quotes and backslashes leads back to where it began, or to as many places as there
+//! may be characters. These are few, so they are all looked at. A byte is read for each range of bytes that the terminals of a
+//! configuration do not tell apart, and not for each byte. Where a terminal only counts characters, one of them is read.
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::config::{SetId, SymbolKind};
+use crate::generation::Generation;
+use crate::terminal::{SEQUENCES, TerminalId};
+use crate::vocab::shapes::{ASCII, JSON_TEXT, KindSet, OTHER, meets};
+
+/// Where so many ways are open at once, text does not lead back to where it began.
+const MOST_OPEN: usize = 8;
+
+/// Configurations, each with the places in this list of those that a character leads to.
+pub(super) type Ways = Vec<(SetId, SmallVec<[u32; 4]>)>;
+
+type Configs = SmallVec<[SetId; 4]>;
+
+/// Text of some kinds of characters.
+pub(super) struct PlainText<'g> {
+    generation: &'g Generation,
+    kinds: KindSet,
+    /// Whether a byte is a character of these kinds.
+    ascii: [bool; 128],
+    /// Whether a state that counts takes all characters of these kinds and what comes after it none; by the state without
+    /// its bound, and by what comes after it.
+    counts: FxHashMap<(TerminalId, TerminalId), bool>,
+}
+
+/// What a configuration counts for whose characters are not alike.
+const SEVERAL: usize = 16;
+
+impl<'g> PlainText<'g> {
+    /// The text that may come in most places around `config`: that of its widest terminal, or else that of JSON strings.
+    pub(super) fn around(generation: &'g Generation, config: SetId) -> Self {
+        let terminals = generation.terminals();
+        let kinds = |kind: SymbolKind| match kind {
+            SymbolKind::Terminal(state) => {
+                let state = terminals.saturate(state);
+                terminals.endless(terminals.plain(state).unwrap_or(state)).kinds & (ASCII | OTHER)
+            }
+            _ => 0,
+        };
+        let items = generation.sets().items(config).iter().take(8);
+        let widest = items.map(|(symbol, _)| kinds(symbol.kind())).max_by_key(|kinds| kinds.count_ones());
+        let kinds = widest.filter(|&kinds| kinds != 0).unwrap_or(JSON_TEXT);
+        let ascii = std::array::from_fn(|byte| meets(kinds, byte as u8, byte as u8));
+        PlainText { generation, kinds, ascii, counts: FxHashMap::default() }
+    }
+
+    pub(super) fn kinds(&self) -> KindSet {
+        self.kinds
+    }
+
+    /// All configurations that whole characters of the text lead to from `config`, itself first. None if they are more
+    /// than `left`, from which they are taken, or if there is no end to be seen.
+    pub(super) fn ways(&mut self, config: SetId, left: &mut usize) -> Option<Ways> {
+        let mut ways: Ways = vec![(config, SmallVec::new())];
+        let mut places: FxHashMap<SetId, u32> = FxHashMap::from_iter([(config, 0)]);
+        let mut at = 0;
+        while at < ways.len() {
+            let counted = self.after_counted(ways[at].0);
+            *left = left.checked_sub(if counted.is_some() { 1 } else { SEVERAL })?;
+            for next in counted.unwrap_or_else(|| self.after_character(ways[at].0)) {
+                let place = *places.entry(next).or_insert_with(|| {
+                    ways.push((next, SmallVec::new()));
+                    ways.len() as u32 - 1
+                });
+                ways[at].1.push(place);
+            }
+            at += 1;
+            if ways.len() - at > MOST_OPEN {
+                return None;
+            }
+        }
+        Some(ways)
+    }
+
+    /// What any character leads to where they are only counted.
+    fn after_counted(&mut self, config: SetId) -> Option<Configs> {
+        let (generation, kinds) = (self.generation, self.kinds);
+        let [(symbol, _)] = *generation.sets().items(config) else { return None };
+        let SymbolKind::Terminal(state) = symbol.kind() else { return None };
+        let terminals = generation.terminals();
+        let counted = terminals.counted(state)?;
+        let is_alike = *self.counts.entry((counted.endless, counted.after)).or_insert_with(|| {
+            let follows =
+                || terminals.row(counted.after).iter().any(|&(low, high, _)| meets(kinds, low, high));
+            kinds & !terminals.endless(counted.endless).kinds == 0 && !follows()
+        });
+        let byte = self.ascii.iter().position(|&is_text| is_text).filter(|_| is_alike)?;
+        let mut after = Configs::new();
+        add(&mut after, generation.step(config, byte as u8));
+        Some(after)
+    }
+
+    fn after_character(&self, config: SetId) -> Configs {
+        let mut after = Configs::new();
+        for (low, high) in self.ranges(config, (0, 0x7F)) {
+            if let Some(byte) = (low..=high).find(|&byte| self.ascii[usize::from(byte)]) {
+                add(&mut after, self.generation.step_with_alike(config, byte));
+            }
+        }
+        if self.kinds & OTHER != 0 {
+            for sequence in SEQUENCES {
+                self.after_sequence(config, sequence).into_iter().for_each(|next| add(&mut after, next));
+            }
+        }
+        after
+    }
+
+    /// The configurations after any bytes of some ranges.
+    fn after_sequence(&self, config: SetId, sequence: &[(u8, u8)]) -> Configs {
+        let mut configs = Configs::from_slice(&[config]);
+        for &range in sequence {
+            let mut after = Configs::new();
+            for &config in &configs {
+                for (low, _) in self.ranges(config, range) {
+                    add(&mut after, self.generation.step_with_alike(config, low));
+                }
+            }
+            configs = after;
+        }
+        configs
+    }
+
+    /// A range of bytes, cut where the terminals of `config` begin to do something else.
+    fn ranges(&self, config: SetId, (low, high): (u8, u8)) -> impl Iterator<Item = (u8, u8)> {
+        let mut begins: SmallVec<[u8; 16]> = SmallVec::from_slice(&[low]);
+        for (symbol, _) in self.generation.sets().items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+            for &(from, to, _) in self.generation.terminals().row(state) {
+                begins.push(from);
+                begins.extend(to.checked_add(1));
+            }
+        }
+        begins.retain(|begin| (low..=high).contains(begin));
+        begins.sort_unstable();
+        begins.dedup();
+        let ends: SmallVec<[u8; 16]> = begins[1..].iter().map(|begin| begin - 1).chain([high]).collect();
+        begins.into_iter().zip(ends)
+    }
+}
+
+fn add(configs: &mut Configs, config: SetId) {
+    if config != SetId::DEAD && !configs.contains(&config) {
+        configs.push(config);
+    }
+}
