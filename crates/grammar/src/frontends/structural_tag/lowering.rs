@@ -8,16 +8,20 @@ use super::Tokens;
 use super::fields::Fields;
 use super::formats;
 use super::path::Path;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::TokenResolver;
 use crate::frontends::json_schema::Shared;
 use crate::frontends::json_schema::documents::{Document, Json, Object};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
+use crate::passes::analysis::productive;
 use crate::regular::{CharSet, FreeText, LazyDfa};
 
 /// Formats nest so deep. Lowering recurses over them, and this bounds the native stack.
 const MAX_NESTING: usize = 256;
+
+const NOTHING_LEFT: &str = "no value of the schema can be written: what it requires holds a string that may not be there, \
+                            one of `excludes` or what closes a tag of the style";
 
 /// What surrounds a format.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +87,8 @@ pub(super) struct Lowering<'a> {
     /// Tags that were lowered, by their place in the document: what surrounds a tag does not matter to it.
     pub(super) tags: FxHashMap<*const Object, formats::Tag>,
     texts: FxHashMap<String, ExprId>,
+    /// Parts that may turn out to match nothing, and where they stand.
+    doubtful: Vec<(ExprId, Place)>,
 }
 
 impl<'a> Lowering<'a> {
@@ -96,7 +102,27 @@ impl<'a> Lowering<'a> {
             parts: FxHashMap::default(),
             tags: FxHashMap::default(),
             texts: FxHashMap::default(),
+            doubtful: Vec::new(),
         }
+    }
+
+    /// The whole grammar, once its root is defined. A part that matches nothing is an error where it stands: elsewhere in
+    /// the grammar it would only be an alternative that nobody can take, and would go unnoticed.
+    pub(super) fn finish(self, root: RuleId) -> Result<Grammar> {
+        let grammar = self.shared.builder.finish(root)?;
+        if self.doubtful.is_empty() {
+            return Ok(grammar);
+        }
+        let productive = productive(&grammar, self.budget)?;
+        match self.doubtful.into_iter().find(|(expr, _)| !productive[expr.index()]) {
+            Some((_, place)) => Err(Error::new(ErrorKind::Invalid, NOTHING_LEFT).at(place)),
+            None => Ok(grammar),
+        }
+    }
+
+    /// Notes that a part at a place may match nothing.
+    pub(super) fn doubt(&mut self, part: ExprId, path: &Path<'_>) {
+        self.doubtful.push((part, path.place()));
     }
 
     /// Declares a rule under a name that is still free.

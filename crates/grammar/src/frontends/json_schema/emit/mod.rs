@@ -115,7 +115,9 @@ impl Emitter<'_> {
         }
         if let Some(free) = self.free {
             let languages = &mut self.expander.algebra.languages;
-            set.texts = set.texts.intersect(&TextSet::of_expr(free), languages)?;
+            let kept = set.texts.intersect(&TextSet::of_expr(free), languages)?;
+            let emptied = !set.texts.is_any() && kept.is_empty(languages)?;
+            set.texts = if emptied { TextSet::never() } else { kept };
         }
         Ok(set)
     }
