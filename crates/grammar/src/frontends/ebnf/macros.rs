@@ -24,7 +24,7 @@ use std::sync::Arc;
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::suggest;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, Place, Result};
 use crate::frontends::json_schema::formats;
 use crate::frontends::json_schema::values::numbers;
 use crate::frontends::regex;
@@ -323,7 +323,7 @@ impl<'s> Call<'_, 's> {
         let Parser { builder, budget, source, .. } = &mut *self.parser;
         let place = || Place::in_text(source, self.at);
         let body = regex::parse(&pattern, &syntax, builder, budget)
-            .map_err(|error| in_pattern(&error).at(place()))?;
+            .map_err(|error| error.without_place("in the pattern").at(place()))?;
         if !json_string {
             return Ok(body);
         }
@@ -486,18 +486,5 @@ impl<'s> Call<'_, 's> {
             Ok(bytes) => Ok(self.parser.builder.bytes(bytes)),
             Err(_) => self.refuse(self.at, "in `Bytes` no code point stands for a byte beyond U+00FF"),
         }
-    }
-}
-
-/// An error in a pattern, told so that it can be placed at the macro.
-fn in_pattern(error: &Error) -> Error {
-    let message = match error.place() {
-        Place::Text { column, .. } => format!("in the pattern, column {column}: {}", error.message()),
-        _ => format!("in the pattern: {}", error.message()),
-    };
-    let told = Error::new(error.kind(), message);
-    match error.help() {
-        Some(help) if error.kind() != ErrorKind::Cancelled => told.with_help(help),
-        _ => told,
     }
 }

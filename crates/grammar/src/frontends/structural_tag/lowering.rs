@@ -1,7 +1,5 @@
 //! What all formats share: the grammar that is being built, what surrounds a format, free text, tokens by name.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use super::Tokens;
@@ -15,7 +13,7 @@ use crate::frontends::json_schema::documents::{Document, Json, Object};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
 use crate::passes::analysis::productive;
-use crate::regular::{CharSet, FreeText, LazyDfa};
+use crate::regular::CharSet;
 
 /// Formats nest so deep. Lowering recurses over them, and this bounds the native stack.
 const MAX_NESTING: usize = 256;
@@ -86,7 +84,8 @@ pub(super) struct Lowering<'a> {
     pub(super) parts: FxHashMap<String, ExprId>,
     /// Tags that were lowered, by their place in the document: what surrounds a tag does not matter to it.
     pub(super) tags: FxHashMap<*const Object, formats::Tag>,
-    texts: FxHashMap<String, ExprId>,
+    /// Free texts, by what they may not hold and what comes after them.
+    texts: FxHashMap<(Box<[Box<str>]>, Box<str>), ExprId>,
     /// Parts that may turn out to match nothing, and where they stand.
     doubtful: Vec<(ExprId, Place)>,
 }
@@ -197,22 +196,13 @@ impl<'a> Lowering<'a> {
             let any = self.shared.builder.class(CharSet::any());
             return Ok(self.shared.builder.repeat(any, 0, None));
         }
-        let free = FreeText::new(strings, self.budget)?;
-        let spoiled = free.spoiled_by(before, self.budget)?;
-        let source = free.source(if spoiled.is_empty() { "" } else { before });
-        if let Some(&known) = self.texts.get(&source) {
+        let key = (strings.into(), before.into());
+        if let Some(&known) = self.texts.get(&key) {
             return Ok(known);
         }
-        let put_off = match strings {
-            [string] if spoiled.is_empty() => LazyDfa::without(string),
-            _ => None,
-        };
-        let dfa = match put_off {
-            Some(dfa) => dfa,
-            None => Arc::new(free.dfa(&spoiled, self.budget)?).into(),
-        };
-        let expr = self.shared.builder.automaton(Automaton { source: source.as_str().into(), dfa });
-        self.texts.insert(source, expr);
+        let automaton = Automaton::free_text(strings, before, self.budget)?;
+        let expr = self.shared.builder.automaton(automaton);
+        self.texts.insert(key, expr);
         Ok(expr)
     }
 

@@ -25,7 +25,7 @@ mod kimi;
 mod minimax;
 mod qwen;
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
@@ -41,7 +41,7 @@ use super::objects::{Form, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::{Automaton, ExprId};
 use crate::limits::Budget;
-use crate::regular::{CharSet, FreeText};
+use crate::regular::CharSet;
 
 /// The kinds of values that a tag may have to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,10 +188,7 @@ fn free_automaton(strings: &[&str], budget: &Budget) -> Result<Automaton> {
     if let Some(automaton) = known().get(end).filter(|_| alone) {
         return Ok(automaton.clone());
     }
-    let free = FreeText::new(strings, budget)?;
-    let spoiled = free.spoiled_by(end, budget)?;
-    let source = free.source(if spoiled.is_empty() { "" } else { end });
-    let automaton = Automaton { source: source.into(), dfa: Arc::new(free.dfa(&spoiled, budget)?).into() };
+    let automaton = Automaton::free_text(strings, end, budget)?;
     if alone {
         known().insert(end.into(), automaton.clone());
     }
