@@ -18,16 +18,16 @@
 
 use super::ast::{Body, Content, Definition, DocumentId, Marker, Node, NodeId, is_terminal};
 use super::lower::{Lowerer, Mode, Scope};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::frontends::regex;
 use crate::ir::{Automaton, Builder, ExprId, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch};
-use crate::regular::{Dfa, determinize};
+use crate::limits::Budget;
+use crate::regular::{Dfa, FreeText, determinize};
 
 /// How many names are followed to see whether something is any text.
 const LONGEST_CHAIN: usize = 16;
 
 /// What a tool begins with, after any text.
-#[derive(Clone)]
 enum Trigger {
     Text(Box<str>),
     Tokens(Vec<u32>),
@@ -66,7 +66,8 @@ impl Tools<'_> {
     fn are_plain(&self) -> bool {
         let is_plain = |tool: &Tool<'_>| {
             let Head { text, options, captures, .. } = &tool.head;
-            text.is_empty() && [&tool.options, options].iter().all(|it| **it == RuleOptions::default())
+            text.is_empty()
+                && [&tool.options, options].iter().all(|it| **it == RuleOptions::default())
                 && captures.iter().all(Option::is_none)
         };
         self.tail.is_empty() && self.tools.iter().all(is_plain)
@@ -84,7 +85,7 @@ impl<'s> Lowerer<'s> {
         let mut texts: Vec<(Box<str>, RuleId)> = Vec::new();
         let mut tokens: Vec<(u32, RuleId)> = Vec::new();
         let is_plain = found.are_plain();
-        if !is_plain && let Some(message) = overlap(&found.tools) {
+        if !is_plain && let Some(message) = overlap(&found.tools, self.budget)? {
             return Err(self.error(ErrorKind::Unsupported, scope.document, definition.at, message));
         }
         let mut rests = Vec::with_capacity(found.tools.len());
@@ -100,8 +101,7 @@ impl<'s> Lowerer<'s> {
                 Trigger::Tokens(ids) => tokens.extend(ids.into_iter().map(|id| (id, rule))),
             }
         }
-        let (are_texts, texts, tokens) =
-            (tokens.is_empty(), self.join_equal(texts), self.join_equal(tokens));
+        let (are_texts, texts, tokens) = (tokens.is_empty(), self.join_equal(texts), self.join_equal(tokens));
         Ok(Some(if are_texts {
             let (excludes, before) = (Vec::new(), Box::default());
             self.builder.tag_dispatch(TagDispatch { tags: texts, repeats: true, excludes, before })
@@ -113,19 +113,18 @@ impl<'s> Lowerer<'s> {
 
     /// The tools and the tail as rules with their attributes.
     fn written_out(&mut self, found: Tools<'s>, rests: &[RuleId]) -> Result<ExprId> {
-        let triggers: Vec<Trigger> = found.tools.iter().map(|tool| tool.head.trigger.clone()).collect();
+        let (free, befores) = self.free_texts(&found.tools)?;
         let mut tools = Vec::with_capacity(rests.len());
-        for (tool, &rest) in found.tools.into_iter().zip(rests) {
+        for ((tool, &rest), before) in found.tools.into_iter().zip(rests).zip(befores) {
             let Head { trigger, text, options, name, captures: [text_capture, trigger_capture] } = tool.head;
-            let free = self.free_text(&triggers, Some(&trigger))?;
-            let free = self.with_options(text, free);
-            let free = self.captured(name, free, text_capture);
+            let before = self.with_options(text, before);
+            let before = self.captured(name, before, text_capture);
             let trigger = match trigger {
                 Trigger::Text(text) => self.builder.bytes(text.as_bytes()),
                 Trigger::Tokens(ids) => self.builder.token(TokenSet::new(ids, false)),
             };
             let trigger = self.captured(name, trigger, trigger_capture);
-            let head = self.builder.seq([free, trigger]);
+            let head = self.builder.seq([before, trigger]);
             let head = self.with_options(vec![(name, options)], head);
             let rest = self.builder.rule(rest);
             let whole = self.builder.seq([head, rest]);
@@ -133,27 +132,44 @@ impl<'s> Lowerer<'s> {
         }
         let any = self.builder.alt(tools);
         let calls = self.builder.repeat(any, 0, None);
-        let free = self.free_text(&triggers, None)?;
         let tail = self.with_options(found.tail, free);
         Ok(self.builder.seq([calls, tail]))
     }
 
-    /// Text in which no trigger is, nor one begins that would be there before `next` is.
-    fn free_text(&mut self, triggers: &[Trigger], next: Option<&Trigger>) -> Result<ExprId> {
+    /// Text in which no trigger is, and for each tool the text before its trigger: in it none begins that would be there
+    /// before that one is. The two differ only where triggers overlap.
+    fn free_texts(&mut self, tools: &[Tool<'s>]) -> Result<(ExprId, Vec<ExprId>)> {
         let mut strings: Vec<&str> = Vec::new();
         let mut ids: Vec<u32> = Vec::new();
-        for trigger in triggers {
-            match trigger {
+        for tool in tools {
+            match &tool.head.trigger {
                 Trigger::Text(text) => strings.push(text),
                 Trigger::Tokens(more) => ids.extend(more),
             }
         }
         if strings.is_empty() {
             let other = self.builder.token(TokenSet::new(ids, true));
-            return Ok(self.builder.repeat(other, 0, None));
+            let free = self.builder.repeat(other, 0, None);
+            return Ok((free, vec![free; tools.len()]));
         }
-        let next = if let Some(Trigger::Text(text)) = next { text } else { "" };
-        Ok(self.builder.automaton(Automaton::free_text(&strings, next, self.budget)?))
+        let search = FreeText::new(&strings, self.budget)?;
+        let free = self.builder.automaton(Automaton::free_text(&strings, "", self.budget)?);
+        let mut befores = Vec::with_capacity(strings.len());
+        let mut states = 0;
+        for trigger in &strings {
+            self.budget.tick()?;
+            if search.spoiled_by(trigger, self.budget)?.is_empty() {
+                befores.push(free);
+                continue;
+            }
+            states += strings.iter().map(|text| text.len()).sum::<usize>();
+            let most = self.budget.limits().max_states;
+            if states > most {
+                return Err(Error::limit("the text before triggers that overlap", most, "max_states"));
+            }
+            befores.push(self.builder.automaton(Automaton::free_text(&strings, trigger, self.budget)?));
+        }
+        Ok((free, befores))
     }
 
     /// An expression as the rules that have these options.
@@ -353,18 +369,26 @@ impl<'s> Head<'s> {
 }
 
 /// What to say where one trigger lies in another: which of them counts, only a dispatch can tell.
-fn overlap(tools: &[Tool<'_>]) -> Option<String> {
+fn overlap(tools: &[Tool<'_>], budget: &Budget) -> Result<Option<String>> {
     let text = |tool: &Tool<'_>| match &tool.head.trigger {
         Trigger::Text(text) => Some(text.clone()),
         Trigger::Tokens(_) => None,
     };
     let texts: Vec<Box<str>> = tools.iter().filter_map(text).collect();
-    let inside = |one: &Box<str>| texts.iter().find(|other| *other != one && other.contains(&**one)).cloned();
-    let (one, other) = texts.iter().find_map(|one| Some((one, inside(one)?)))?;
-    Some(format!(
-        "the trigger {one:?} lies in the trigger {other:?}: then neither the tools, nor the text before a trigger, nor the \
-         tail can have attributes"
-    ))
+    let search = FreeText::new(&texts, budget)?;
+    let inside = |text: &str| {
+        let (mut from_second, mut but_last) = (text.chars(), text.chars());
+        (from_second.next(), but_last.next_back());
+        let found = search.held_by(from_second.as_str()).or_else(|| search.held_by(but_last.as_str()));
+        found.map(str::to_owned)
+    };
+    Ok(texts.iter().find_map(|other| {
+        let one = inside(other)?;
+        Some(format!(
+            "the trigger {one:?} lies in the trigger {other:?}: then neither the tools, nor the text before a trigger, \
+             nor the tail can have attributes"
+        ))
+    }))
 }
 
 /// The one body of a definition that is taken as it is, and what else it says.

@@ -159,7 +159,12 @@ fn words_by_length(dfa: &Dfa) -> Option<Vec<(u32, Vec<Vec<u8>>)>> {
     }
     words.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
     let length = |word: &Vec<u8>| word.len() as u32;
-    Some(words.chunk_by(|one, other| one.len() == other.len()).map(|all| (length(&all[0]), all.to_vec())).collect())
+    Some(
+        words
+            .chunk_by(|one, other| one.len() == other.len())
+            .map(|all| (length(&all[0]), all.to_vec()))
+            .collect(),
+    )
 }
 
 /// How many bytes each word of a language has, if it is the same number for all.
