@@ -378,7 +378,8 @@ fn overlap(tools: &[Tool<'_>], budget: &Budget) -> Result<Option<String>> {
     let search = FreeText::new(&texts, budget)?;
     let inside = |text: &str| {
         let (mut from_second, mut but_last) = (text.chars(), text.chars());
-        (from_second.next(), but_last.next_back());
+        from_second.next();
+        but_last.next_back();
         let found = search.held_by(from_second.as_str()).or_else(|| search.held_by(but_last.as_str()));
         found.map(str::to_owned)
     };

@@ -21,6 +21,9 @@ const MAX_NESTING: usize = 256;
 const NOTHING_LEFT: &str = "no value of the schema can be written: what it requires holds a string that may not be there, \
                             one of `excludes` or what closes a tag of the style";
 
+/// What a free text may not hold, and what comes after it.
+type FreeTextKey = (Box<[Box<str>]>, Box<str>);
+
 /// What surrounds a format.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Context<'c> {
@@ -84,8 +87,7 @@ pub(super) struct Lowering<'a> {
     pub(super) parts: FxHashMap<String, ExprId>,
     /// Tags that were lowered, by their place in the document: what surrounds a tag does not matter to it.
     pub(super) tags: FxHashMap<*const Object, formats::Tag>,
-    /// Free texts, by what they may not hold and what comes after them.
-    texts: FxHashMap<(Box<[Box<str>]>, Box<str>), ExprId>,
+    texts: FxHashMap<FreeTextKey, ExprId>,
     /// Parts that may turn out to match nothing, and where they stand.
     doubtful: Vec<(ExprId, Place)>,
 }
