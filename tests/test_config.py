@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 import tokenstile as xgr
@@ -14,12 +18,27 @@ def test_recursion_depth():
         with pytest.raises(RuntimeError):
             xgr.set_max_recursion_depth(0)
     assert xgr.get_max_recursion_depth() == 10_000
-    for wrong in (0, -1, 1_000_000):
+    with xgr.max_recursion_depth(1_000_000):
+        assert xgr.get_max_recursion_depth() == 1_000_000
+    for wrong in (0, -1, 1_000_001):
         with pytest.raises(RuntimeError):
             xgr.set_max_recursion_depth(wrong)
     with pytest.raises(KeyError), xgr.max_recursion_depth(5):
         raise KeyError
     assert xgr.get_max_recursion_depth() == 10_000
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [("77", 77), ("1000001", 1_000_000), ("0", 10_000), ("-3", 10_000), ("many", 10_000), ("", 10_000)],
+)
+def test_recursion_depth_of_the_environment(text, depth):
+    program = "import tokenstile; print(tokenstile.get_max_recursion_depth())"
+    environment = {**os.environ, "XGRAMMAR_MAX_RECURSION_DEPTH": text}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(depth)
 
 
 def test_version():

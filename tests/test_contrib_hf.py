@@ -51,8 +51,16 @@ def test_one_grammar_for_all(compiler):
 
 def test_wrong_arguments(compiler):
     grammar = compiler.compile_grammar('root ::= "a"')
-    for wrong in ([], ["a"], [grammar, None]):
-        with pytest.raises(xgr.InvalidArgumentError):
+    for wrong, words in [
+        (5, "not of int"),
+        (None, "not of NoneType"),
+        ([], "the list is empty"),
+        (["a"], "item 0 is str"),
+        ([grammar, None], "item 1 is NoneType"),
+    ]:
+        with pytest.raises(
+            xgr.InvalidArgumentError, match=f"made of one CompiledGrammar, or of a list .*{words}"
+        ):
             LogitsProcessor(wrong)
     with pytest.raises(xgr.InvalidArgumentError, match="2 grammars for 3"):
         LogitsProcessor([grammar, grammar])(np.array([[0]] * 3), scores(3))

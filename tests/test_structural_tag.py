@@ -391,7 +391,8 @@ def test_errors_of_compiling_have_the_place_in_the_tag(info, inner, path, word):
 
 def test_what_is_wrong_with_a_tag_as_a_whole_has_a_place_too(info):
     error = refused(
-        xgr.GrammarCompiler(info).compile_structural_tag, {"format": {"type": "regex", "pattern": "a^b"}}
+        xgr.GrammarCompiler(info).compile_structural_tag,
+        {"format": {"type": "grammar", "grammar": 'root ::= "a" & "b"'}},
     )
     assert error.path == "format"
 

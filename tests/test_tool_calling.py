@@ -26,6 +26,11 @@ OURS = {
     "gemma_4", "llama_4", "mistral", "mistral_json", "mistral_v11", "magistral", "granite", "granite_4",
     "phi_4_mini", "hermes", "nemotron", "nemotron_3",
 }  # fmt: skip
+FAMILIES = sorted(XGRAMMAR | OURS)
+# Where a name stands in a JSON string, and has escapes.
+NAMES_IN_JSON = [
+    "exaone", "granite", "granite_4", "hermes", "llama", "llama_4", "mistral_json", "nemotron", "phi_4_mini", "qwen_3",
+]  # fmt: skip
 
 
 def named(name):
@@ -104,6 +109,11 @@ def test_every_choice_of_every_family_is_a_grammar(model, reasoning, choice):
         ("kimi", "a:0"),
         ("gemma_4", "a{"),
         ("harmony", "a<|constrain|>json<|message|>"),
+        ("harmony", "a b"),
+        *((model, "") for model in FAMILIES),
+        *((model, "a\nb") for model in FAMILIES if model not in NAMES_IN_JSON),
+        *((model, "a\u2028b") for model in FAMILIES if model not in NAMES_IN_JSON),
+        *((model, " a") for model in FAMILIES if model not in NAMES_IN_JSON),
     ],
 )
 def test_names_that_a_family_cannot_write(model, name):
@@ -117,6 +127,21 @@ def test_names_that_a_family_cannot_write(model, name):
 def test_names_of_any_kind_where_there_are_escapes(model):
     tool = {"type": "function", "function": {"name": 'a">b', "parameters": {"properties": {}}}}
     assert xgr.Grammar.from_structural_tag(xgr.get_model_structural_tag(model, [tool]))
+
+
+@pytest.mark.parametrize("model", NAMES_IN_JSON)
+def test_a_line_break_in_a_name_that_is_json(model):
+    tool = {"type": "function", "function": {"name": "a\nb", "parameters": {"properties": {}}}}
+    tag = xgr.get_model_structural_tag(model, [tool], tool_choice="required")
+    assert '"a\\\\nb"' in str(xgr.Grammar.from_structural_tag(tag)).replace('\\"', '"')
+
+
+def test_a_builtin_tool_that_harmony_cannot_write():
+    tool = {"type": "web search"}
+    with pytest.raises(
+        xgr.InvalidArgumentError, match=r"builtin_tools\[0\]: .* cannot write the name 'web search'"
+    ):
+        xgr.get_model_structural_tag("harmony", [tool])
 
 
 def test_options_reach_the_schemas():
@@ -182,8 +207,16 @@ def test_normalize_tool_choice():
         ([TOOL], named("nope"), "'nope' is not found"),
         ([TOOL, TOOL], named("add"), "exactly one tool"),
         ([TOOL], {"type": "web_search_preview"}, "exactly one builtin tool, got 0"),
-        ([TOOL], allowed("auto", named("now")), "not found in the tools list"),
-        ([TOOL], allowed("auto", {"type": "x"}), "Allowed builtin tools"),
+        (
+            [TOOL],
+            allowed("auto", named("add"), named("now")),
+            r"^tool_choice\.allowed_tools\.tools\[1\]: the function tool 'now' is not found in the tools list",
+        ),
+        (
+            [TOOL],
+            allowed("auto", {"type": "x"}),
+            r"allowed_tools\.tools\[0\]: the builtin tool 'x' is not found",
+        ),
         ([TOOL], "sometimes", "sometimes"),
         ([{"function": 3}], "auto", "validation error"),
     ],

@@ -7,6 +7,7 @@ code that sets it, with XGrammar's range and default, and changes nothing.
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -27,17 +28,29 @@ __all__ = [
     "set_max_recursion_depth",
 ]
 
-_HIGHEST_RECURSION_DEPTH: Final = 999_999
-_recursion_depth = 10_000
+_HIGHEST_RECURSION_DEPTH: Final = 1_000_000
+_USUAL_RECURSION_DEPTH: Final = 10_000
+
+
+def _depth_of_the_environment() -> int:
+    """Return what XGrammar makes of its variable: no more than the highest, and the usual where it is no depth."""
+    try:
+        depth = int(os.environ.get("XGRAMMAR_MAX_RECURSION_DEPTH", ""))
+    except ValueError:
+        depth = 0
+    return min(depth, _HIGHEST_RECURSION_DEPTH) if depth > 0 else _USUAL_RECURSION_DEPTH
+
+
+_recursion_depth = _depth_of_the_environment()
 
 
 def get_max_recursion_depth() -> int:
-    """Return the depth that was set, 10,000 at first."""
+    """Return the depth that was set; at first 10,000, or that of the variable ``XGRAMMAR_MAX_RECURSION_DEPTH``."""
     return _recursion_depth
 
 
 def set_max_recursion_depth(max_recursion_depth: int) -> None:
-    """Keep a recursion depth between 1 and 999,999."""
+    """Keep a recursion depth between 1 and 1,000,000."""
     global _recursion_depth  # noqa: PLW0603 - a setting of the process, as in XGrammar
     max_recursion_depth = whole_number("the recursion depth", max_recursion_depth)
     if not 1 <= max_recursion_depth <= _HIGHEST_RECURSION_DEPTH:

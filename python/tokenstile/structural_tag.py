@@ -252,7 +252,7 @@ class DispatchFormat(_Format):
 
 
 class ExcludeTokenFormat(_Format):
-    """One token that is not listed."""
+    """One token that is not listed, and not the one that ends the nearest tag around it."""
 
     type: Literal["exclude_token"] = "exclude_token"
     exclude_tokens: list[int | str] = []

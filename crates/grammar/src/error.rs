@@ -117,6 +117,17 @@ impl Error {
         self
     }
 
+    /// The same error without its place, told as one of a part of something larger, where it can be placed anew.
+    #[must_use]
+    pub fn without_place(&self, part: &str) -> Self {
+        let message = match &self.place {
+            Place::Text { column, .. } => format!("{part}, column {column}: {}", self.message),
+            _ => format!("{part}: {}", self.message),
+        };
+        let help = self.help.clone().filter(|_| self.kind != ErrorKind::Cancelled);
+        Error { kind: self.kind, message, place: Place::Nowhere, help }
+    }
+
     /// The same error with a line that says what to do.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {

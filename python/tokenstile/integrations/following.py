@@ -16,6 +16,7 @@ is allowed behind it. So whatever goes wrong, no text comes out that the grammar
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,7 @@ from tokenstile._core import CompiledGrammar, GrammarMatcher
 from tokenstile.exceptions import InvalidArgumentError, MatcherError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["Follower", "Generation", "Rows", "compiled_grammars"]
 
@@ -198,9 +199,15 @@ class Generation:
 
 def compiled_grammars(grammars: CompiledGrammar | Iterable[CompiledGrammar]) -> list[CompiledGrammar]:
     """Give one grammar or several as a list, all for one vocabulary."""
+    wanted = "a logits processor is made of one CompiledGrammar, or of a list of them"
+    if not isinstance(grammars, CompiledGrammar | Iterable):
+        raise InvalidArgumentError(f"{wanted}, not of {type(grammars).__name__}")
     found = [grammars] if isinstance(grammars, CompiledGrammar) else list(grammars)
-    if not found or not all(isinstance(grammar, CompiledGrammar) for grammar in found):
-        raise InvalidArgumentError("a logits processor is made of one CompiledGrammar or of several")
+    if not found:
+        raise InvalidArgumentError(f"{wanted}, and the list is empty")
+    for at, grammar in enumerate(found):
+        if not isinstance(grammar, CompiledGrammar):
+            raise InvalidArgumentError(f"{wanted}; item {at} is {type(grammar).__name__}")
     if any(grammar.tokenizer_info != found[0].tokenizer_info for grammar in found):
         raise InvalidArgumentError("the grammars of a logits processor must have one vocabulary")
     return found

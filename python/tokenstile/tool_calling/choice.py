@@ -77,14 +77,21 @@ def _named(functions: list[FunctionToolParam], name: str) -> list[FunctionToolPa
 
 def _allowed(tools: Tools, choice: AllowedToolChoiceParam) -> Tools:
     functions, builtins = tools
-    names = {ref.function.name for ref in choice.allowed_tools.tools if ref.function is not None}
-    types = {ref.type for ref in choice.allowed_tools.tools if ref.function is None}
-    missing = names - {tool.function.name for tool in functions}
-    if missing:
-        raise ValueError(f"Allowed function tools are not found in the tools list: {missing}.")
-    missing = types - {tool.type for tool in builtins}
-    if missing:
-        raise ValueError(f"Allowed builtin tools are not found in the tools list: {missing}.")
+    known_names = {tool.function.name for tool in functions}
+    known_types = {tool.type for tool in builtins}
+    names, types = set[str](), set[str]()
+    for at, ref in enumerate(choice.allowed_tools.tools):
+        place = f"tool_choice.allowed_tools.tools[{at}]"
+        if ref.function is None:
+            if ref.type not in known_types:
+                raise ValueError(f"{place}: the builtin tool {ref.type!r} is not found in the tools list.")
+            types.add(ref.type)
+        else:
+            if ref.function.name not in known_names:
+                raise ValueError(
+                    f"{place}: the function tool {ref.function.name!r} is not found in the tools list."
+                )
+            names.add(ref.function.name)
     return (
         [tool for tool in functions if tool.function.name in names],
         [tool for tool in builtins if tool.type in types],

@@ -2,14 +2,16 @@
 
 Where a name stands in JSON or in XML it has escapes. Elsewhere it is written as it is, and then a reader finds its end
 by what comes behind it; so a name that holds that is refused, and so is one that holds a mark: both would be read as
-another call. The names of parameters are looked at where the arguments are, by the styles of ``json_schema``.
+another call. Readers look for such a name within a line and strip it, so line breaks, and white space around it, are
+refused too. An empty name calls nothing, and is refused by every family. The names of parameters are looked at where
+the arguments are, by the styles of ``json_schema``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from tokenstile.exceptions import InvalidArgumentError
 
@@ -52,22 +54,39 @@ def check_names(
     escape: Callable[[str], str] = as_it_is,
     ends: Iterable[str] = (),
 ) -> None:
-    """Raise if the name of a tool holds what ends a name, so that nobody could tell where it does.
+    """Raise if the name of a tool is empty, or cannot be told from what stands around it.
 
-    What ends it stands behind ``$name`` in ``begin``, or is one of ``ends`` where nothing does. JSON has escapes. A
+    What ends a name stands behind ``$name`` in ``begin``, or is one of ``ends`` where nothing does. JSON has escapes. A
     mark in a name, such as ``<|call|>``, would be read as the token of that name.
     """
-    if "$name" not in begin or escape is in_json:
+    if "$name" not in begin:
         return
     stops = _stops(begin, ends)
     for at, tool in enumerate(tools):
-        written = escape(tool.function.name)
-        mark = _MARK.search(written)
-        if mark is not None:
-            refuse_name(family, tools, at, f"{mark.group()!r} in it would be taken for a mark")
-        for stop in stops:
-            if (written + stop).find(stop) != len(written):
-                refuse_name(family, tools, at, f"{stop!r} in it would be taken for its end")
+        name = tool.function.name
+        reason = (
+            _refusal(name) if escape is in_json else _refusal(name) or _refusal_as_it_is(escape(name), stops)
+        )
+        if reason is not None:
+            refuse_name(family, f"tools[{at}].function.name", name, reason)
+
+
+def _refusal(name: str) -> str | None:
+    """Return why no family can write a name, if none can."""
+    return None if name else "it is empty"
+
+
+def _refusal_as_it_is(written: str, stops: tuple[str, ...]) -> str | None:
+    """Return why a name cannot be written without the quotes and escapes of JSON, if it cannot."""
+    if len(written.splitlines()) != 1 or written != written.strip():
+        return "readers look for it within a line and strip it: it may hold no line break, nor begin or end with space"
+    mark = _MARK.search(written)
+    if mark is not None:
+        return f"{mark.group()!r} in it would be taken for a mark"
+    for stop in stops:
+        if (written + stop).find(stop) != len(written):
+            return f"{stop!r} in it would be taken for its end"
+    return None
 
 
 def _stops(begin: str, ends: Iterable[str]) -> tuple[str, ...]:
@@ -78,9 +97,8 @@ def _stops(begin: str, ends: Iterable[str]) -> tuple[str, ...]:
     return (after,) if after else tuple(ends)
 
 
-def refuse_name(family: str, tools: list[FunctionToolParam], at: int, reason: str) -> None:
-    """Raise, since a family cannot write the name of the tool at a place."""
-    name = tools[at].function.name
+def refuse_name(family: str, place: str, name: str, reason: str) -> NoReturn:
+    """Raise, since a family cannot write the name that stands at a place."""
     raise InvalidArgumentError(
-        f"tools[{at}].function.name: the family {family!r} cannot write the name {name!r}, since {reason}"
+        f"{place}: the family {family!r} cannot write the name {name!r}, since {reason}"
     )

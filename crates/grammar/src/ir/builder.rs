@@ -109,6 +109,12 @@ impl Builder {
         }
     }
 
+    /// What stands in for a builder that is lent away. Thousands of schemas go into one grammar, each with the builder lent
+    /// to it, so this allocates nothing.
+    pub(crate) fn lent() -> Self {
+        Builder { exprs: Vec::new(), index: HashTable::new(), rules: Vec::new(), max_rules: 0, max_exprs: 0 }
+    }
+
     /// A builder that holds `grammar` already, with the same ids.
     pub fn extend(grammar: Grammar, limits: &Limits) -> Self {
         let mut builder = Builder::new(limits);

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::members::Layout;
-use crate::regular::{CharSet, Dfa, LazyDfa, TagText};
+use crate::error::Result;
+use crate::limits::Budget;
+use crate::regular::{CharSet, Dfa, FreeText, LazyDfa, TagText};
 
 /// The number of an expression in its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,6 +157,22 @@ pub struct Automaton {
 }
 
 impl Automaton {
+    /// Text that holds none of `strings`, which are not empty, and in which none begins that ends within `before`.
+    pub fn free_text<T: AsRef<str>>(strings: &[T], before: &str, budget: &Budget) -> Result<Self> {
+        let free = FreeText::new(strings, budget)?;
+        let spoiled = free.spoiled_by(before, budget)?;
+        let source = free.source(if spoiled.is_empty() { "" } else { before }).into();
+        let put_off = match strings {
+            [string] if spoiled.is_empty() => LazyDfa::without(string.as_ref()),
+            _ => None,
+        };
+        let dfa = match put_off {
+            Some(dfa) => dfa,
+            None => Arc::new(free.dfa(&spoiled, budget)?).into(),
+        };
+        Ok(Automaton { source, dfa })
+    }
+
     /// Whether the empty string is in the language.
     pub fn is_nullable(&self) -> bool {
         self.dfa.put_off().is_some() || self.dfa.is_accepting(Dfa::START)

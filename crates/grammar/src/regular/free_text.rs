@@ -61,9 +61,12 @@ impl FreeText {
         Ok(FreeText { strings, trie })
     }
 
-    /// Whether `text` holds one of the strings.
-    pub fn is_in(&self, text: &str) -> bool {
-        self.trie.is_in(text)
+    /// One of the strings that `text` holds, if it holds any.
+    pub fn held_by(&self, text: &str) -> Option<&str> {
+        if !self.trie.is_in(text) {
+            return None;
+        }
+        self.strings.iter().map(|string| &**string).find(|string| text.contains(string))
     }
 
     /// The nodes where a text must not end if `before` follows it, because one of the strings would begin in the

@@ -46,7 +46,7 @@ _BUILTIN = (
 @family("harmony")
 def get_harmony_structural_tag(request: Request) -> Format:
     """Return the structural tag of the family ``harmony``."""
-    _check_names(request.tools)
+    _check_names(request)
     calls = _calls(request)
     if request.choice != "auto" and not calls:
         raise ValueError("a call is required, and the family 'harmony' was given no tools")
@@ -59,12 +59,20 @@ def get_harmony_structural_tag(request: Request) -> Format:
     return _calls_after(calls, thought, once=once)
 
 
-def _check_names(tools: list[FunctionToolParam]) -> None:
+def _check_names(request: Request) -> None:
     for begin in _FUNCTION:
-        check_names("harmony", tools, begin)
-    for at, tool in enumerate(tools):
-        if any(map(str.isspace, tool.function.name)):
-            refuse_name("harmony", tools, at, "white space ends a recipient")
+        check_names("harmony", request.tools, begin)
+    names = [(f"tools[{at}].function.name", tool.function.name) for at, tool in enumerate(request.tools)]
+    names += [(f"builtin_tools[{at}]", _recipient(tool)) for at, tool in enumerate(request.builtin_tools)]
+    for place, name in names:
+        if not name or "<|" in name or any(map(str.isspace, name)):
+            refuse_name(
+                "harmony", place, name, "a recipient ends at white space and at marks, and is not empty"
+            )
+
+
+def _recipient(tool: BuiltinToolParam) -> str:
+    return tool.name or tool.type
 
 
 def _message(channel: str) -> TagFormat:
@@ -75,7 +83,7 @@ def _calls(request: Request) -> list[TagFormat]:
     tools: list[tuple[str, str, FunctionToolParam | BuiltinToolParam]] = [
         (begin, tool.function.name, tool) for tool in request.tools for begin in _FUNCTION
     ]
-    tools += [(begin, tool.name or tool.type, tool) for tool in request.builtin_tools for begin in _BUILTIN]
+    tools += [(begin, _recipient(tool), tool) for tool in request.builtin_tools for begin in _BUILTIN]
     return [
         TagFormat(begin=begin.replace("$name", name), content=request.options.arguments(tool), end="<|call|>")
         for begin, name, tool in tools

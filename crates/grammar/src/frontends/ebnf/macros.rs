@@ -24,12 +24,12 @@ use std::sync::Arc;
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::suggest;
-use crate::error::{Error, ErrorKind, Place, Result};
+use crate::error::{Error, Place, Result};
 use crate::frontends::json_schema::formats;
 use crate::frontends::json_schema::values::numbers;
 use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch, quoted};
-use crate::regular::{self, CharSet};
+use crate::regular::{self, CharSet, FreeText};
 
 /// The macros whose arguments are values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -323,7 +323,7 @@ impl<'s> Call<'_, 's> {
         let Parser { builder, budget, source, .. } = &mut *self.parser;
         let place = || Place::in_text(source, self.at);
         let body = regex::parse(&pattern, &syntax, builder, budget)
-            .map_err(|error| in_pattern(&error).at(place()))?;
+            .map_err(|error| error.without_place("in the pattern").at(place()))?;
         if !json_string {
             return Ok(body);
         }
@@ -395,6 +395,7 @@ impl<'s> Call<'_, 's> {
             }
             excludes.push(text.into());
         }
+        let forbidden = FreeText::new(&excludes, self.parser.budget)?;
         let mut tags: Vec<(Box<str>, RuleId)> = Vec::new();
         for (argument, rule) in self.tags()? {
             let at = argument.at;
@@ -402,11 +403,14 @@ impl<'s> Call<'_, 's> {
             if tag.is_empty() {
                 return self.refuse(at, "a tag is empty");
             }
+            if let Some(exclude) = forbidden.held_by(&tag) {
+                let how = if tag.starts_with(exclude) { "is a prefix of" } else { "lies in" };
+                let message = format!(
+                    "the excluded string {exclude:?} {how} the tag {tag:?}, which could never be written"
+                );
+                return self.refuse(at, message);
+            }
             tags.push((tag.into(), rule));
-        }
-        if let Some((exclude, tag)) = prefix_of_a_tag(&excludes, &tags) {
-            return self
-                .refuse(self.at, format!("the excluded string {exclude:?} is a prefix of the tag {tag:?}"));
         }
         Ok(self.parser.builder.tag_dispatch(TagDispatch { tags, repeats, excludes, before }))
     }
@@ -482,32 +486,5 @@ impl<'s> Call<'_, 's> {
             Ok(bytes) => Ok(self.parser.builder.bytes(bytes)),
             Err(_) => self.refuse(self.at, "in `Bytes` no code point stands for a byte beyond U+00FF"),
         }
-    }
-}
-
-/// An excluded string with a tag that begins with it, if there is one: that tag could never be written.
-fn prefix_of_a_tag<'t>(
-    excludes: &'t [Box<str>],
-    tags: &'t [(Box<str>, RuleId)],
-) -> Option<(&'t str, &'t str)> {
-    let mut sorted: Vec<&str> = tags.iter().map(|(tag, _)| &**tag).collect();
-    sorted.sort_unstable();
-    excludes.iter().find_map(|exclude| {
-        let at = sorted.partition_point(|tag| **tag < **exclude);
-        let tag = sorted.get(at).filter(|tag| tag.starts_with(&**exclude))?;
-        Some((&**exclude, *tag))
-    })
-}
-
-/// An error in a pattern, told so that it can be placed at the macro.
-fn in_pattern(error: &Error) -> Error {
-    let message = match error.place() {
-        Place::Text { column, .. } => format!("in the pattern, column {column}: {}", error.message()),
-        _ => format!("in the pattern: {}", error.message()),
-    };
-    let told = Error::new(error.kind(), message);
-    match error.help() {
-        Some(help) if error.kind() != ErrorKind::Cancelled => told.with_help(help),
-        _ => told,
     }
 }

@@ -82,6 +82,20 @@ pub struct Options {
     pub style: Style,
     /// Strings that no key and no string of the value may hold.
     pub excludes: Vec<String>,
+    /// What stands between the tokens of JSON, by patterns.
+    pub patterns: Patterns,
+}
+
+/// Regular expressions for what stands between the tokens of JSON, where texts and counts do not say it: llguidance's
+/// way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Patterns {
+    /// White space: it may stand once between two tokens. Comes before `any_whitespace`.
+    pub whitespace: Option<String>,
+    /// What stands between items, with free white space around it.
+    pub item_separator: Option<String>,
+    /// What stands between key and value, the same.
+    pub key_separator: Option<String>,
 }
 
 impl Default for Options {
@@ -99,6 +113,7 @@ impl Default for Options {
             registry: Vec::new(),
             style: Style::Json,
             excludes: Vec::new(),
+            patterns: Patterns::default(),
         }
     }
 }
@@ -159,7 +174,7 @@ pub(crate) fn convert_into(
 ) -> Result<ExprId> {
     let mut documents = Documents::new(root, &[], Draft::default(), budget)?;
     let start = documents.start()?;
-    let builder = std::mem::replace(&mut shared.builder, Builder::new(budget.limits()));
+    let builder = std::mem::replace(&mut shared.builder, Builder::lent());
     let mut expander = Expander::new(documents, options, builder, budget);
     expander.algebra.languages.known = std::mem::take(&mut shared.known);
     let formula = expander.formula_of(start);

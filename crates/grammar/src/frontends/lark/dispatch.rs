@@ -12,13 +12,17 @@
 //! tail: TEXT
 //! TEXT: /(.|\n)*/
 //! ```
+//!
+//! Where a tool, its head or the tail has attributes, such as a capture, there must be a rule that has them. Then the same
+//! language is written out: tools whose text holds no trigger but the one at its end, and a tail that holds none.
 
 use super::ast::{Body, Content, Definition, DocumentId, Marker, Node, NodeId, is_terminal};
 use super::lower::{Lowerer, Mode, Scope};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::frontends::regex;
-use crate::ir::{Builder, ExprId, RuleId, RuleOptions, TagDispatch, TokenTagDispatch};
-use crate::regular::{Dfa, determinize};
+use crate::ir::{Automaton, Builder, ExprId, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch};
+use crate::limits::Budget;
+use crate::regular::{Dfa, FreeText, determinize};
 
 /// How many names are followed to see whether something is any text.
 const LONGEST_CHAIN: usize = 16;
@@ -29,12 +33,45 @@ enum Trigger {
     Tokens(Vec<u32>),
 }
 
-/// A tool: its trigger, and what follows.
+/// Any text, with the rules around it that have attributes, the innermost last.
+type AnyText<'s> = Vec<(&'s str, RuleOptions)>;
+
+/// Any text up to a trigger.
+struct Head<'s> {
+    trigger: Trigger,
+    text: AnyText<'s>,
+    /// The attributes of the rule of both, if it is one of its own.
+    options: RuleOptions,
+    name: &'s str,
+    /// The captures of the text and of the trigger apart.
+    captures: [Option<String>; 2],
+}
+
+/// A tool: any text up to its trigger, and what follows.
 struct Tool<'s> {
     name: &'s str,
-    trigger: Trigger,
+    options: RuleOptions,
+    head: Head<'s>,
     body: Body,
     rest: Vec<NodeId>,
+}
+
+/// All of it.
+struct Tools<'s> {
+    tools: Vec<Tool<'s>>,
+    tail: AnyText<'s>,
+}
+
+impl Tools<'_> {
+    fn are_plain(&self) -> bool {
+        let is_plain = |tool: &Tool<'_>| {
+            let Head { text, options, captures, .. } = &tool.head;
+            text.is_empty()
+                && [&tool.options, options].iter().all(|it| **it == RuleOptions::default())
+                && captures.iter().all(Option::is_none)
+        };
+        self.tail.is_empty() && self.tools.iter().all(is_plain)
+    }
 }
 
 impl<'s> Lowerer<'s> {
@@ -44,23 +81,27 @@ impl<'s> Lowerer<'s> {
         definition: &Definition<'s>,
         scope: &Scope<'s>,
     ) -> Result<Option<ExprId>> {
-        let Some(tools) = self.find_tools(definition, scope.document)? else { return Ok(None) };
-        let are_texts = tools.iter().all(|tool| matches!(tool.trigger, Trigger::Text(_)));
-        let are_tokens = tools.iter().all(|tool| matches!(tool.trigger, Trigger::Tokens(_)));
-        if !are_texts && !are_tokens {
-            return Ok(None);
-        }
+        let Some(found) = self.find_tools(definition, scope.document)? else { return Ok(None) };
         let mut texts: Vec<(Box<str>, RuleId)> = Vec::new();
         let mut tokens: Vec<(u32, RuleId)> = Vec::new();
-        for tool in tools {
-            let rule = self.rest_of(&tool, scope)?;
-            match tool.trigger {
+        let is_plain = found.are_plain();
+        if !is_plain && let Some(message) = overlap(&found.tools, self.budget)? {
+            return Err(self.error(ErrorKind::Unsupported, scope.document, definition.at, message));
+        }
+        let mut rests = Vec::with_capacity(found.tools.len());
+        for tool in &found.tools {
+            rests.push(self.rest_of(tool, scope)?);
+        }
+        if !is_plain {
+            return self.written_out(found, &rests).map(Some);
+        }
+        for (tool, rule) in found.tools.into_iter().zip(rests) {
+            match tool.head.trigger {
                 Trigger::Text(text) => texts.push((text, rule)),
                 Trigger::Tokens(ids) => tokens.extend(ids.into_iter().map(|id| (id, rule))),
             }
         }
-        let texts = self.join_equal(texts);
-        let tokens = self.join_equal(tokens);
+        let (are_texts, texts, tokens) = (tokens.is_empty(), self.join_equal(texts), self.join_equal(tokens));
         Ok(Some(if are_texts {
             let (excludes, before) = (Vec::new(), Box::default());
             self.builder.tag_dispatch(TagDispatch { tags: texts, repeats: true, excludes, before })
@@ -68,6 +109,80 @@ impl<'s> Lowerer<'s> {
             let dispatch = TokenTagDispatch { tags: tokens, repeats: true, excludes: Vec::new() };
             self.builder.token_tag_dispatch(dispatch)
         }))
+    }
+
+    /// The tools and the tail as rules with their attributes.
+    fn written_out(&mut self, found: Tools<'s>, rests: &[RuleId]) -> Result<ExprId> {
+        let (free, befores) = self.free_texts(&found.tools)?;
+        let mut tools = Vec::with_capacity(rests.len());
+        for ((tool, &rest), before) in found.tools.into_iter().zip(rests).zip(befores) {
+            let Head { trigger, text, options, name, captures: [text_capture, trigger_capture] } = tool.head;
+            let before = self.with_options(text, before);
+            let before = self.captured(name, before, text_capture);
+            let trigger = match trigger {
+                Trigger::Text(text) => self.builder.bytes(text.as_bytes()),
+                Trigger::Tokens(ids) => self.builder.token(TokenSet::new(ids, false)),
+            };
+            let trigger = self.captured(name, trigger, trigger_capture);
+            let head = self.builder.seq([before, trigger]);
+            let head = self.with_options(vec![(name, options)], head);
+            let rest = self.builder.rule(rest);
+            let whole = self.builder.seq([head, rest]);
+            tools.push(self.with_options(vec![(tool.name, tool.options)], whole));
+        }
+        let any = self.builder.alt(tools);
+        let calls = self.builder.repeat(any, 0, None);
+        let tail = self.with_options(found.tail, free);
+        Ok(self.builder.seq([calls, tail]))
+    }
+
+    /// Text in which no trigger is, and for each tool the text before its trigger: in it none begins that would be there
+    /// before that one is. The two differ only where triggers overlap.
+    fn free_texts(&mut self, tools: &[Tool<'s>]) -> Result<(ExprId, Vec<ExprId>)> {
+        let mut strings: Vec<&str> = Vec::new();
+        let mut ids: Vec<u32> = Vec::new();
+        for tool in tools {
+            match &tool.head.trigger {
+                Trigger::Text(text) => strings.push(text),
+                Trigger::Tokens(more) => ids.extend(more),
+            }
+        }
+        if strings.is_empty() {
+            let other = self.builder.token(TokenSet::new(ids, true));
+            let free = self.builder.repeat(other, 0, None);
+            return Ok((free, vec![free; tools.len()]));
+        }
+        let search = FreeText::new(&strings, self.budget)?;
+        let free = self.builder.automaton(Automaton::free_text(&strings, "", self.budget)?);
+        let mut befores = Vec::with_capacity(strings.len());
+        let mut states = 0;
+        for trigger in &strings {
+            self.budget.tick()?;
+            if search.spoiled_by(trigger, self.budget)?.is_empty() {
+                befores.push(free);
+                continue;
+            }
+            states += strings.iter().map(|text| text.len()).sum::<usize>();
+            let most = self.budget.limits().max_states;
+            if states > most {
+                return Err(Error::limit("the text before triggers that overlap", most, "max_states"));
+            }
+            befores.push(self.builder.automaton(Automaton::free_text(&strings, trigger, self.budget)?));
+        }
+        Ok((free, befores))
+    }
+
+    /// An expression as the rules that have these options.
+    fn with_options(&mut self, rules: AnyText<'s>, body: ExprId) -> ExprId {
+        let mut body = body;
+        for (name, options) in rules.into_iter().rev() {
+            if options != RuleOptions::default() {
+                let rule = self.builder.declare(self.names.fresh(name));
+                self.builder.define(rule, body, options);
+                body = self.builder.rule(rule);
+            }
+        }
+        body
     }
 
     /// One rule for each trigger: where several tools share one, any of them.
@@ -103,16 +218,14 @@ impl<'s> Lowerer<'s> {
         Ok(rule)
     }
 
-    fn find_tools(&self, definition: &Definition<'s>, document: DocumentId) -> Result<Option<Vec<Tool<'s>>>> {
-        let Some(body) = plain_body(definition) else { return Ok(None) };
+    fn find_tools(&self, definition: &Definition<'s>, document: DocumentId) -> Result<Option<Tools<'s>>> {
+        let Some((body, _)) = body_of(definition) else { return Ok(None) };
         let Node::Seq(items) = self.texts.node(self.only(body.root)) else { return Ok(None) };
         let &[tools, tail] = &items[..] else { return Ok(None) };
         let Node::Repeat { body: tools, min: 0, max: None } = *self.texts.node(tools) else {
             return Ok(None);
         };
-        if !self.is_any_text(tail, document)? {
-            return Ok(None);
-        }
+        let Some(tail) = self.any_text(tail, document)? else { return Ok(None) };
         let tools = self.only(tools);
         let alternatives = match self.texts.node(tools) {
             Node::Alt(items) => items.clone(),
@@ -125,33 +238,35 @@ impl<'s> Lowerer<'s> {
                 None => return Ok(None),
             }
         }
-        Ok(Some(found))
+        let texts = found.iter().filter(|tool| matches!(tool.head.trigger, Trigger::Text(_))).count();
+        Ok((texts == 0 || texts == found.len()).then_some(Tools { tools: found, tail }))
     }
 
     fn tool(&self, id: NodeId, document: DocumentId) -> Result<Option<Tool<'s>>> {
         let Some(definition) = self.named_rule(id, document) else { return Ok(None) };
-        let Some(body) = plain_body(definition) else { return Ok(None) };
+        let Some((body, options)) = body_of(definition) else { return Ok(None) };
         let root = self.only(body.root);
         let items = match self.texts.node(root) {
             Node::Seq(items) => items.clone(),
             _ => vec![root],
         };
         let Some((&first, rest)) = items.split_first() else { return Ok(None) };
-        let name = definition.name;
-        if let Some(trigger) = self.head(first, document)? {
-            return Ok(Some(Tool { name, trigger, body, rest: rest.to_vec() }));
+        let (name, options) = (definition.name, options.clone());
+        if let Some(head) = self.head(first, document)? {
+            return Ok(Some(Tool { name, options, head, body, rest: rest.to_vec() }));
         }
         if let [second, rest @ ..] = rest
             && let Some(ids) = self.tokens(*second, document)?
-            && self.is_any_text(first, document)?
+            && let Some(text) = self.any_text(first, document)?
         {
-            return Ok(Some(Tool { name, trigger: Trigger::Tokens(ids), body, rest: rest.to_vec() }));
+            let head = Head::new(name, Trigger::Tokens(ids), text);
+            return Ok(Some(Tool { name, options, head, body, rest: rest.to_vec() }));
         }
         Ok(None)
     }
 
-    /// The trigger of a rule that is any text up to one.
-    fn head(&self, id: NodeId, document: DocumentId) -> Result<Option<Trigger>> {
+    /// Any text up to a trigger, as a rule of its own.
+    fn head(&self, id: NodeId, document: DocumentId) -> Result<Option<Head<'s>>> {
         let Some(definition) = self.named_rule(id, document) else { return Ok(None) };
         let (Content::Bodies(bodies), true) = (&definition.content, definition.parameters.is_empty()) else {
             return Ok(None);
@@ -159,26 +274,21 @@ impl<'s> Lowerer<'s> {
         let &[body] = &bodies[..] else { return Ok(None) };
         let root = self.only(body.root);
         let attributes = &definition.attributes;
-        let lazy = RuleOptions { lazy: true, ..RuleOptions::default() };
-        match (&attributes.marker, self.texts.node(root)) {
-            (Some(Marker { body: marker, capture: None }), _)
-                if attributes.options == RuleOptions::default() =>
-            {
-                let text = self.trigger_text(marker.root);
-                Ok(if self.is_any_text(root, document)? { text } else { None })
+        let mut options = RuleOptions { lazy: false, ..attributes.options.clone() };
+        let (text, trigger, captures) = match (&attributes.marker, self.texts.node(root)) {
+            (Some(Marker { body: marker, capture }), _) => {
+                let captures = [options.capture.take(), capture.clone()];
+                (root, self.trigger_text(marker.root), captures)
             }
-            (None, Node::Seq(items)) if attributes.options == lazy => {
+            (None, Node::Seq(items)) if attributes.options.lazy => {
                 let &[free, trigger] = &items[..] else { return Ok(None) };
-                if !self.is_any_text(free, document)? {
-                    return Ok(None);
-                }
-                match self.tokens(trigger, document)? {
-                    Some(ids) => Ok(Some(Trigger::Tokens(ids))),
-                    None => Ok(self.trigger_text(trigger)),
-                }
+                let tokens = self.tokens(trigger, document)?.map(Trigger::Tokens);
+                (free, tokens.or_else(|| self.trigger_text(trigger)), [None, None])
             }
-            _ => Ok(None),
-        }
+            _ => return Ok(None),
+        };
+        let (Some(trigger), Some(text)) = (trigger, self.any_text(text, document)?) else { return Ok(None) };
+        Ok(Some(Head { options, captures, ..Head::new(definition.name, trigger, text) }))
     }
 
     fn trigger_text(&self, id: NodeId) -> Option<Trigger> {
@@ -216,25 +326,28 @@ impl<'s> Lowerer<'s> {
         id
     }
 
-    /// Whether a node matches every text, by a pattern behind any number of names.
-    fn is_any_text(&self, mut id: NodeId, document: DocumentId) -> Result<bool> {
+    /// What matches every text, by a pattern behind any number of names: the names that have attributes.
+    fn any_text(&self, mut id: NodeId, document: DocumentId) -> Result<Option<AnyText<'s>>> {
+        let mut rules = Vec::new();
         for _ in 0..LONGEST_CHAIN {
             id = self.only(id);
             match self.texts.node(id) {
-                Node::Regex { pattern, flags } => return self.is_any_pattern(pattern, flags),
-                Node::Name(name) => {
-                    let Some(&found) = self.texts.document(document).names.get(name) else {
-                        return Ok(false);
-                    };
-                    match plain_body(self.texts.definition(found)) {
-                        Some(body) => id = body.root,
-                        None => return Ok(false),
-                    }
+                Node::Regex { pattern, flags } => {
+                    return Ok(self.is_any_pattern(pattern, flags)?.then_some(rules));
                 }
-                _ => return Ok(false),
+                Node::Name(name) => {
+                    let Some(&found) = self.texts.document(document).names.get(name) else { return Ok(None) };
+                    let definition = self.texts.definition(found);
+                    let Some((body, options)) = body_of(definition) else { return Ok(None) };
+                    if *options != RuleOptions::default() {
+                        rules.push((definition.name, options.clone()));
+                    }
+                    id = body.root;
+                }
+                _ => return Ok(None),
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     fn is_any_pattern(&self, pattern: &str, flags: &str) -> Result<bool> {
@@ -248,15 +361,46 @@ impl<'s> Lowerer<'s> {
     }
 }
 
-/// The body of a definition that has nothing but one.
-fn plain_body(definition: &Definition<'_>) -> Option<Body> {
+impl<'s> Head<'s> {
+    /// One without attributes.
+    fn new(name: &'s str, trigger: Trigger, text: AnyText<'s>) -> Self {
+        Head { trigger, text, options: RuleOptions::default(), name, captures: [None, None] }
+    }
+}
+
+/// What to say where one trigger lies in another: which of them counts, only a dispatch can tell.
+fn overlap(tools: &[Tool<'_>], budget: &Budget) -> Result<Option<String>> {
+    let text = |tool: &Tool<'_>| match &tool.head.trigger {
+        Trigger::Text(text) => Some(text.clone()),
+        Trigger::Tokens(_) => None,
+    };
+    let texts: Vec<Box<str>> = tools.iter().filter_map(text).collect();
+    let search = FreeText::new(&texts, budget)?;
+    let inside = |text: &str| {
+        let (mut from_second, mut but_last) = (text.chars(), text.chars());
+        from_second.next();
+        but_last.next_back();
+        let found = search.held_by(from_second.as_str()).or_else(|| search.held_by(but_last.as_str()));
+        found.map(str::to_owned)
+    };
+    Ok(texts.iter().find_map(|other| {
+        let one = inside(other)?;
+        Some(format!(
+            "the trigger {one:?} lies in the trigger {other:?}: then neither the tools, nor the text before a trigger, \
+             nor the tail can have attributes"
+        ))
+    }))
+}
+
+/// The one body of a definition that is taken as it is, and what else it says.
+fn body_of<'d>(definition: &'d Definition<'_>) -> Option<(Body, &'d RuleOptions)> {
     let attributes = &definition.attributes;
-    let is_plain = definition.parameters.is_empty()
+    let is_taken_so = definition.parameters.is_empty()
         && !definition.is_parametric
         && attributes.marker.is_none()
-        && attributes.options == RuleOptions::default();
+        && !attributes.options.lazy;
     match &definition.content {
-        Content::Bodies(bodies) if is_plain && bodies.len() == 1 => Some(bodies[0]),
+        Content::Bodies(bodies) if is_taken_so && bodies.len() == 1 => Some((bodies[0], &attributes.options)),
         _ => None,
     }
 }

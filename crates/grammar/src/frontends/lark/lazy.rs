@@ -11,14 +11,25 @@
 //!
 //! Here each `p` is a beginning of `s` after which `s` overlaps itself (`a` in `aa`): with `body p s`, an `s` would have
 //! been there before the last one, and not wholly before it. With a marker of several strings the two parts depend on
-//! each other. If all of them have as many bytes, the rule stays one and its capture leaves these out at the end; else a
-//! capture is refused.
+//! each other. If all of them have as many bytes, the rule stays one and its capture leaves these out at the end. If not,
+//! there is such a rule for each length. Several markers may end in the same place, and then the longest counts, which is
+//! the one that began first:
+//!
+//! ```text
+//! body m & ~(body marker .+) & ~(body longer)        // m: the markers of one length; longer: those of greater ones
+//! ```
+//!
+//! Only markers that begin with no other one are looked at, since the rule ends with the other one. Markers without end
+//! (`/x*y/`) are too many rules, so that a capture is refused there.
 
 use super::ast::{Marker, Node};
 use super::lower::{Lowerer, Mode, Scope};
 use crate::error::{ErrorKind, Result};
 use crate::ir::{ExprId, RuleId, RuleOptions};
 use crate::regular::{CharSet, Dfa, determinize};
+
+/// So many texts may a marker of different lengths have.
+const MAX_WORDS: usize = 256;
 
 /// A rule that ends with a marker, and what was read of it.
 pub(super) struct Ending<'s> {
@@ -38,6 +49,8 @@ impl<'s> Lowerer<'s> {
         let root = marker.body.root;
         let lowered = self.lower(marker.body.first, &[root], scope, Mode::Terminal)?[0];
         let capture = options.capture.take();
+        // It ends at its first chance in any case, and below by other means.
+        options.lazy = false;
         if capture.is_none() && marker.capture.is_none() {
             let whole = self.builder.seq([body, lowered]);
             self.builder.define(rule, whole, RuleOptions { lazy: true, ..options });
@@ -45,15 +58,22 @@ impl<'s> Lowerer<'s> {
         }
         let Node::Text { text, ignore_case: false } = self.texts.node(root).clone() else {
             let dfa = determinize(&self.builder, lowered, self.budget)?;
-            let Some(hidden_bytes) = one_length(&dfa) else {
+            let stop_capture = marker.capture;
+            if let Some(hidden_bytes) = one_length(&dfa) {
+                let whole = self.builder.seq([body, lowered]);
+                let options = RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, ..options };
+                self.builder.define(rule, whole, options);
+                return Ok(());
+            }
+            let Some(markers) = words_by_length(&dfa) else {
                 let message = format!(
-                    "the rule `{name}` can have a capture only if all texts of its `suffix` or `stop` have as many bytes"
+                    "the rule `{name}` can have a capture only if its `suffix` or `stop` is one of {MAX_WORDS} texts \
+                     at most, or if all its texts have as many bytes"
                 );
                 return Err(self.error(ErrorKind::Unsupported, scope.document, at, message));
             };
-            let whole = self.builder.seq([body, lowered]);
-            let stop_capture = marker.capture;
-            let options = RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, ..options };
+            let captures = RuleOptions { capture, stop_capture, ..RuleOptions::default() };
+            let whole = self.any_length(name, (body, lowered), &markers, &captures);
             self.builder.define(rule, whole, options);
             return Ok(());
         };
@@ -63,6 +83,33 @@ impl<'s> Lowerer<'s> {
         let whole = self.builder.seq([before, marker]);
         self.builder.define(rule, whole, options);
         Ok(())
+    }
+
+    /// The body and the first marker that ends it, as a rule for each length of the markers, those of greater length first.
+    fn any_length(
+        &mut self,
+        name: &str,
+        (body, marker): (ExprId, ExprId),
+        markers: &[(u32, Vec<Vec<u8>>)],
+        captures: &RuleOptions,
+    ) -> ExprId {
+        let any = self.builder.class(CharSet::any());
+        let more = self.builder.repeat(any, 1, None);
+        let earlier = self.builder.seq([body, marker, more]);
+        let mut others = vec![self.builder.not(earlier)];
+        let mut rules = Vec::with_capacity(markers.len());
+        for (hidden_bytes, words) in markers {
+            let words = words.iter().map(|word| self.builder.bytes(word)).collect::<Vec<_>>();
+            let markers = self.builder.alt(words);
+            let ended = self.builder.seq([body, markers]);
+            let language = self.builder.and(others.iter().copied().chain([ended]));
+            let options = RuleOptions { hidden_bytes: *hidden_bytes, ..captures.clone() };
+            let rule = self.builder.declare(self.names.fresh(name));
+            self.builder.define(rule, language, options);
+            rules.push(self.builder.rule(rule));
+            others.push(self.builder.not(ended));
+        }
+        self.builder.alt(rules)
     }
 
     /// What of `body` may stand before the first `marker` that can end it.
@@ -82,7 +129,7 @@ impl<'s> Lowerer<'s> {
     }
 
     /// `body` as a rule of its own, where it is to be captured.
-    fn captured(&mut self, name: &str, body: ExprId, capture: Option<String>) -> ExprId {
+    pub(super) fn captured(&mut self, name: &str, body: ExprId, capture: Option<String>) -> ExprId {
         if capture.is_none() {
             return body;
         }
@@ -90,6 +137,34 @@ impl<'s> Lowerer<'s> {
         self.builder.define(rule, body, RuleOptions { capture, ..RuleOptions::default() });
         self.builder.rule(rule)
     }
+}
+
+/// The words of a language that begin with no other one, by their number of bytes, the greatest first; `None` if there are
+/// more than [`MAX_WORDS`].
+fn words_by_length(dfa: &Dfa) -> Option<Vec<(u32, Vec<Vec<u8>>)>> {
+    let mut words: Vec<Vec<u8>> = Vec::new();
+    let mut open = vec![(Dfa::START, Vec::new())];
+    while let Some((state, word)) = open.pop() {
+        if dfa.is_accepting(state) {
+            words.push(word);
+            continue;
+        }
+        for &(first, last, next) in dfa.edges(state) {
+            open.extend((first..=last).map(|byte| (next, [&word[..], &[byte]].concat())));
+        }
+        // Every open state leads to a word. One that is longer than there are states can be made longer still.
+        if words.len() + open.len() > MAX_WORDS || open.iter().any(|(_, word)| word.len() > dfa.len()) {
+            return None;
+        }
+    }
+    words.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
+    let length = |word: &Vec<u8>| word.len() as u32;
+    Some(
+        words
+            .chunk_by(|one, other| one.len() == other.len())
+            .map(|all| (length(&all[0]), all.to_vec()))
+            .collect(),
+    )
 }
 
 /// How many bytes each word of a language has, if it is the same number for all.

@@ -1,23 +1,28 @@
 //! What all formats share: the grammar that is being built, what surrounds a format, free text, tokens by name.
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use super::Tokens;
 use super::fields::Fields;
 use super::formats;
 use super::path::Path;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::TokenResolver;
 use crate::frontends::json_schema::Shared;
 use crate::frontends::json_schema::documents::{Document, Json, Object};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
-use crate::regular::{CharSet, FreeText, LazyDfa};
+use crate::passes::analysis::productive;
+use crate::regular::CharSet;
 
 /// Formats nest so deep. Lowering recurses over them, and this bounds the native stack.
 const MAX_NESTING: usize = 256;
+
+const NOTHING_LEFT: &str = "no value of the schema can be written: what it requires holds a string that may not be there, \
+                            one of `excludes` or what closes a tag of the style";
+
+/// What a free text may not hold, and what comes after it.
+type FreeTextKey = (Box<[Box<str>]>, Box<str>);
 
 /// What surrounds a format.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +87,9 @@ pub(super) struct Lowering<'a> {
     pub(super) parts: FxHashMap<String, ExprId>,
     /// Tags that were lowered, by their place in the document: what surrounds a tag does not matter to it.
     pub(super) tags: FxHashMap<*const Object, formats::Tag>,
-    texts: FxHashMap<String, ExprId>,
+    texts: FxHashMap<FreeTextKey, ExprId>,
+    /// Parts that may turn out to match nothing, and where they stand.
+    doubtful: Vec<(ExprId, Place)>,
 }
 
 impl<'a> Lowering<'a> {
@@ -96,7 +103,27 @@ impl<'a> Lowering<'a> {
             parts: FxHashMap::default(),
             tags: FxHashMap::default(),
             texts: FxHashMap::default(),
+            doubtful: Vec::new(),
         }
+    }
+
+    /// The whole grammar, once its root is defined. A part that matches nothing is an error where it stands: elsewhere in
+    /// the grammar it would only be an alternative that nobody can take, and would go unnoticed.
+    pub(super) fn finish(self, root: RuleId) -> Result<Grammar> {
+        let grammar = self.shared.builder.finish(root)?;
+        if self.doubtful.is_empty() {
+            return Ok(grammar);
+        }
+        let productive = productive(&grammar, self.budget)?;
+        match self.doubtful.into_iter().find(|(expr, _)| !productive[expr.index()]) {
+            Some((_, place)) => Err(Error::new(ErrorKind::Invalid, NOTHING_LEFT).at(place)),
+            None => Ok(grammar),
+        }
+    }
+
+    /// Notes that a part at a place may match nothing.
+    pub(super) fn doubt(&mut self, part: ExprId, path: &Path<'_>) {
+        self.doubtful.push((part, path.place()));
     }
 
     /// Declares a rule under a name that is still free.
@@ -171,22 +198,13 @@ impl<'a> Lowering<'a> {
             let any = self.shared.builder.class(CharSet::any());
             return Ok(self.shared.builder.repeat(any, 0, None));
         }
-        let free = FreeText::new(strings, self.budget)?;
-        let spoiled = free.spoiled_by(before, self.budget)?;
-        let source = free.source(if spoiled.is_empty() { "" } else { before });
-        if let Some(&known) = self.texts.get(&source) {
+        let key = (strings.into(), before.into());
+        if let Some(&known) = self.texts.get(&key) {
             return Ok(known);
         }
-        let put_off = match strings {
-            [string] if spoiled.is_empty() => LazyDfa::without(string),
-            _ => None,
-        };
-        let dfa = match put_off {
-            Some(dfa) => dfa,
-            None => Arc::new(free.dfa(&spoiled, self.budget)?).into(),
-        };
-        let expr = self.shared.builder.automaton(Automaton { source: source.as_str().into(), dfa });
-        self.texts.insert(source, expr);
+        let automaton = Automaton::free_text(strings, before, self.budget)?;
+        let expr = self.shared.builder.automaton(automaton);
+        self.texts.insert(key, expr);
         Ok(expr)
     }
 

@@ -68,7 +68,7 @@ pub fn parse(source: &str, tokens: Option<Tokens<'_>>, budget: &Budget) -> Resul
     let root = lowering.declare("root");
     let body = lowering.format(format, &Path::root("format"), Context::outermost())?;
     lowering.shared.builder.define(root, body.expr, RuleOptions::default());
-    lowering.shared.builder.finish(root)
+    lowering.finish(root)
 }
 
 /// The format of a whole structural tag.
@@ -85,5 +85,10 @@ fn format_of(root: &Json) -> Result<&Json> {
                 .with_help("a format by itself goes into the field `format`"));
         }
     }
-    object.get("format").ok_or_else(|| wrong("a structural tag needs the field `format`"))
+    let format = object.get("format").ok_or_else(|| wrong("a structural tag needs the field `format`"))?;
+    match object.keys().find(|key| !["type", "format"].contains(key)) {
+        Some(stranger) => Err(wrong(&format!("a structural tag has no field {stranger:?}"))
+            .with_help("it has `type` and `format`; all else goes into the format")),
+        None => Ok(format),
+    }
 }

@@ -196,7 +196,11 @@ const TABLE: &[(&str, &str)] = &[
     ("root ::= TagDispatch((\"a\", root), excludes=(\"\",))", "1:45 an excluded string is empty"),
     (
         "root ::= TagDispatch((\"abc\", root), excludes=(\"ab\",))",
-        "1:10 the excluded string \"ab\" is a prefix of the tag \"abc\"",
+        "1:23 the excluded string \"ab\" is a prefix of the tag \"abc\", which could never be written",
+    ),
+    (
+        "root ::= TagDispatch((\"q\", root), (\"xab\", root), excludes=(\"z\", \"ab\"))",
+        "1:36 the excluded string \"ab\" lies in the tag \"xab\", which could never be written",
     ),
     (
         "root ::= TagDispatch((\"a\", root), stop_eos=true)",

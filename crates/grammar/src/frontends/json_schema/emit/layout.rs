@@ -1,7 +1,10 @@
 //! White space and separators: how the parts of a value are put together.
 
 use super::super::Options;
+use crate::error::Result;
+use crate::frontends::regex;
 use crate::ir::{Builder, ExprId};
+use crate::limits::Budget;
 use crate::regular::CharSet;
 
 /// The depth to which values are indented; what lies deeper is written in one line.
@@ -17,14 +20,14 @@ pub(super) struct Depth(u32);
 #[derive(Debug)]
 pub(super) struct Layout {
     style: Style,
-    item_separator: String,
-    key_separator: String,
+    item_separator: ExprId,
+    key_separator: ExprId,
 }
 
 #[derive(Debug)]
 enum Style {
-    /// Any white space, at most so much at one place.
-    Free { most: Option<u32> },
+    /// This between any two tokens.
+    Free { space: ExprId },
     /// In one line.
     Line,
     /// Each member in a line of its own.
@@ -48,18 +51,33 @@ pub(super) struct Around {
 
 impl Layout {
     /// The layout that the options ask for.
-    pub(super) fn new(options: &Options) -> Self {
-        let style = match (options.any_whitespace, options.indent) {
-            (true, _) => Style::Free { most: options.max_whitespace },
-            (false, None) => Style::Line,
-            (false, Some(width)) => Style::Indented { width },
+    pub(super) fn new(options: &Options, builder: &mut Builder, budget: &Budget) -> Result<Self> {
+        let mut read = |name: &str, pattern: &Option<String>| match pattern {
+            None => Ok(None),
+            Some(pattern) => {
+                let expr = regex::parse(pattern, &regex::Syntax::part(), builder, budget);
+                expr.map(Some).map_err(|error| error.without_place(&format!("in the pattern of {name}")))
+            }
         };
-        let (item, key) = match &options.separators {
-            Some((item, key)) => (item.as_str(), key.as_str()),
-            None if matches!(style, Style::Indented { .. }) => (",", ": "),
-            None => (", ", ": "),
+        let patterns = &options.patterns;
+        let whitespace = read("white space", &patterns.whitespace)?;
+        let item = read("the separator of items", &patterns.item_separator)?;
+        let key = read("the separator of keys", &patterns.key_separator)?;
+        let style = match (whitespace, options.any_whitespace, options.indent) {
+            (Some(pattern), ..) => Style::Free { space: builder.optional(pattern) },
+            (None, true, _) => Style::Free { space: Self::free(builder, options.max_whitespace) },
+            (None, false, None) => Style::Line,
+            (None, false, Some(width)) => Style::Indented { width },
         };
-        Layout { style, item_separator: item.to_owned(), key_separator: key.to_owned() }
+        let (usual_item, usual_key) = match (&options.separators, &style) {
+            (_, Style::Free { .. }) => (",", ":"),
+            (Some((item, key)), _) => (item.as_str(), key.as_str()),
+            (None, Style::Indented { .. }) => (",", ": "),
+            (None, Style::Line) => (", ", ": "),
+        };
+        let item_separator = item.unwrap_or_else(|| builder.bytes(usual_item));
+        let key_separator = key.unwrap_or_else(|| builder.bytes(usual_key));
+        Ok(Layout { style, item_separator, key_separator })
     }
 
     /// The depth of the root.
@@ -78,7 +96,7 @@ impl Layout {
     /// White space where it is free, else nothing.
     pub(super) fn space(&self, builder: &mut Builder) -> ExprId {
         match self.style {
-            Style::Free { most } => Self::free(builder, most),
+            Style::Free { space } => space,
             _ => builder.empty(),
         }
     }
@@ -91,12 +109,8 @@ impl Layout {
     /// What stands between a key and its value.
     pub(super) fn colon(&self, builder: &mut Builder) -> ExprId {
         match self.style {
-            Style::Free { most } => {
-                let space = Self::free(builder, most);
-                let colon = builder.bytes(":");
-                builder.seq([space, colon, space])
-            }
-            _ => builder.bytes(&self.key_separator),
+            Style::Free { space } => builder.seq([space, self.key_separator, space]),
+            _ => self.key_separator,
         }
     }
 
@@ -104,22 +118,19 @@ impl Layout {
     pub(super) fn around(&self, builder: &mut Builder, depth: Depth) -> Around {
         let empty = builder.empty();
         match self.style {
-            Style::Free { most } => {
-                let space = Self::free(builder, most);
-                let comma = builder.bytes(",");
-                let separator = builder.seq([comma, space]);
+            Style::Free { space } => {
+                let separator = builder.seq([self.item_separator, space]);
                 Around { open: space, after: space, separator, close: empty, tight_if_empty: false }
             }
             Style::Indented { width } if depth.0 < MAX_INDENTED => {
                 let line = |depth: u32| format!("\n{}", " ".repeat((width * depth) as usize));
                 let inner = builder.bytes(line(depth.0 + 1));
-                let item = builder.bytes(&self.item_separator);
-                let separator = builder.seq([item, inner]);
+                let separator = builder.seq([self.item_separator, inner]);
                 let close = builder.bytes(line(depth.0));
                 Around { open: inner, after: empty, separator, close, tight_if_empty: true }
             }
             _ => {
-                let separator = builder.bytes(&self.item_separator);
+                let separator = self.item_separator;
                 Around { open: empty, after: empty, separator, close: empty, tight_if_empty: false }
             }
         }

@@ -9,8 +9,6 @@ mod layout;
 mod objects;
 mod styles;
 
-use std::sync::Arc;
-
 use rustc_hash::FxHashMap;
 
 use super::documents::Draft;
@@ -23,7 +21,6 @@ use super::values::numbers::{self, Spelling};
 use super::values::texts::TextSet;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, RuleId, RuleOptions};
-use crate::regular::{FreeText, Spoiled};
 use layout::{Depth, Layout};
 use objects::Form;
 
@@ -63,8 +60,9 @@ pub(super) fn emit(mut expander: Expander<'_>, root: FormulaId) -> Result<(Gramm
 }
 
 /// The expression of a formula, with the rules that it needs, in the builder of the expander.
-pub(super) fn emit_into(expander: Expander<'_>, root: FormulaId) -> Result<(ExprId, Expander<'_>)> {
-    let layout = Layout::new(expander.options);
+pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(ExprId, Expander<'_>)> {
+    let languages = &mut expander.algebra.languages;
+    let layout = Layout::new(expander.options, &mut languages.builder, languages.budget)?;
     let mut emitter = Emitter {
         expander,
         layout,
@@ -115,7 +113,9 @@ impl Emitter<'_> {
         }
         if let Some(free) = self.free {
             let languages = &mut self.expander.algebra.languages;
-            set.texts = set.texts.intersect(&TextSet::of_expr(free), languages)?;
+            let kept = set.texts.intersect(&TextSet::of_expr(free), languages)?;
+            let emptied = !set.texts.is_any() && kept.is_empty(languages)?;
+            set.texts = if emptied { TextSet::never() } else { kept };
         }
         Ok(set)
     }
@@ -131,9 +131,7 @@ impl Emitter<'_> {
             self.free = Some(known);
             return Ok(());
         }
-        let free = FreeText::new(excludes, budget)?;
-        let dfa = Arc::new(free.dfa(&Spoiled::default(), budget)?);
-        let automaton = Automaton { source: free.source("").into(), dfa: dfa.into() };
+        let automaton = Automaton::free_text(excludes, "", budget)?;
         let key = excludes.as_slice().into();
         let made = self.builder().automaton(automaton);
         self.expander.algebra.languages.known.excluded.insert(key, made);

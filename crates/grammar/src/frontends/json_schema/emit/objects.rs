@@ -171,7 +171,11 @@ impl Emitter<'_> {
 
     fn others(&mut self, shape: &ObjectShape, region: &Region, list: &mut Draft) -> Result<Option<Others>> {
         let families = shape.families.iter().filter(|(keys, _)| keys.has_region(region));
-        let value = self.expander.algebra.formulas.and_all(families.map(|(_, family)| *family));
+        let said: Vec<FormulaId> = families.map(|(_, family)| *family).collect();
+        if said.is_empty() && !shape.openness.says_others && self.leaves_out_unlisted(list.writing) {
+            return Ok(None);
+        }
+        let value = self.expander.algebra.formulas.and_all(said);
         if value == FormulaId::NEVER {
             return Ok(None);
         }
@@ -184,6 +188,11 @@ impl Emitter<'_> {
         let json = matches!(list.writing, Writing::Json(_));
         let keys = if json { Some(list.parts.add(language)) } else { None };
         Ok((!variants.is_empty()).then_some(Others { keys, variants }))
+    }
+
+    /// Whether keys that nobody speaks of are left out: strict mode allows that, and some tags cannot be written with them.
+    fn leaves_out_unlisted(&self, writing: Writing) -> bool {
+        self.expander.options.strict_mode && matches!(writing, Writing::Tags(tags) if tags.closes_with_key())
     }
 
     /// The keys of a language that hold none of the excluded strings.

@@ -83,10 +83,7 @@ fn check_reachable(
     let forbidden = FreeText::new(excludes, lowering.budget)?;
     for (at, (tag, _)) in tags.iter().enumerate() {
         lowering.budget.tick()?;
-        if !forbidden.is_in(tag) {
-            continue;
-        }
-        let exclude = excludes.iter().find(|&exclude| tag.contains(&**exclude)).map_or("", |it| &**it);
+        let Some(exclude) = forbidden.held_by(tag) else { continue };
         let how = if tag.starts_with(exclude) { "with which it begins" } else { "which it holds" };
         let message =
             format!("{tag:?} can never be written: the text around it may not hold {exclude:?}, {how}");

@@ -64,6 +64,10 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
     let converted = json_schema::convert_into(&mut lowering.shared, &document, options, lowering.budget);
     let expr = converted.map_err(|error| fields.path.key("json_schema").within("the schema", &error))?;
     lowering.rename(rules);
+    // As JSON, a schema that some value satisfies can be written.
+    if options.style != Style::Json || !options.excludes.is_empty() {
+        lowering.doubt(expr, &fields.path.key("json_schema"));
+    }
     lowering.parts.insert(key, expr);
     Ok(Lowered::closed(expr))
 }

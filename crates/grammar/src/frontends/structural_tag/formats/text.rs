@@ -4,7 +4,7 @@ use super::super::fields::Fields;
 use super::super::lowering::{Context, Lowered, Lowering, joined};
 use crate::error::Result;
 use crate::frontends::{ebnf, regex as regexes};
-use crate::ir::RuleOptions;
+use crate::ir::{Expr, RuleOptions};
 use crate::passes::analysis;
 
 /// Just this text.
@@ -42,8 +42,13 @@ pub(super) fn any_text(
 pub(super) fn regex(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, _: Context<'_>) -> Result<Lowered> {
     let pattern = fields.text("pattern")?;
     let syntax = regexes::Syntax::default();
-    let parsed = regexes::parse(pattern, &syntax, &mut lowering.shared.builder, lowering.budget);
-    parsed.map(Lowered::closed).map_err(|error| fields.path.key("pattern").within("the pattern", &error))
+    let place = fields.path.key("pattern");
+    let expr = regexes::parse(pattern, &syntax, &mut lowering.shared.builder, lowering.budget)
+        .map_err(|error| place.within("the pattern", &error))?;
+    if matches!(lowering.shared.builder.expr(expr), Expr::Never) {
+        return Err(place.invalid("the pattern matches no text"));
+    }
+    Ok(Lowered::closed(expr))
 }
 
 /// The language of an EBNF text.

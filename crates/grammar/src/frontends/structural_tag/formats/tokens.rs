@@ -11,13 +11,14 @@ pub(super) fn token(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, _: Con
     Ok(Lowered::closed(lowering.shared.builder.token(TokenSet::new(vec![token], false))))
 }
 
-/// One token that is not listed.
+/// One token that is not listed, nor ends the nearest tag.
 pub(super) fn exclude_token(
     lowering: &mut Lowering<'_>,
     fields: &Fields<'_, '_>,
-    _: Context<'_>,
+    context: Context<'_>,
 ) -> Result<Lowered> {
-    let listed = lowering.tokens(fields, "exclude_tokens", fields.list_or_none("exclude_tokens")?)?;
+    let mut listed = lowering.tokens(fields, "exclude_tokens", fields.list_or_none("exclude_tokens")?)?;
+    listed.extend(context.end_token);
     Ok(Lowered::closed(lowering.shared.builder.token(TokenSet::new(listed, true))))
 }
 

@@ -9,7 +9,9 @@
 //! - A value that may be a string or something else may be written in both ways.
 //! - Names are written as they are, but for the styles that escape them. One that holds what ends a name, or a mark of the
 //!   style, is refused, as a reader would take it for another. Keys that the schema does not list are
-//!   identifiers, `[a-zA-Z_][a-zA-Z0-9_]*`; that no two of them are equal is not enforced.
+//!   identifiers, `[a-zA-Z_][a-zA-Z0-9_]*`; that no two of them are equal is not enforced. Where a key closes its tag
+//!   too, no grammar holds the two together, so only listed keys are written: a schema that asks for others is refused,
+//!   and one that is silent about them (`{"type": "object"}`) has none.
 //! - An object that can have no members is nothing at all, without white space; in braces it is empty braces.
 //!
 //! As tags need no separator and a list of members does ([`crate::ir::members`]), the last character of the closing tag
@@ -23,7 +25,7 @@ mod kimi;
 mod minimax;
 mod qwen;
 
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
@@ -39,7 +41,7 @@ use super::objects::{Form, Key};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::{Automaton, ExprId};
 use crate::limits::Budget;
-use crate::regular::{CharSet, FreeText};
+use crate::regular::CharSet;
 
 /// The kinds of values that a tag may have to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +129,11 @@ pub(super) fn tags(style: Style) -> Option<&'static Tags> {
 }
 
 impl Tags {
+    /// Whether a tag is closed by its key, so that only keys that are known can be written.
+    pub(super) fn closes_with_key(&self) -> bool {
+        self.closes_with_key
+    }
+
     fn escaped(&self, key: &str) -> String {
         let mut out = String::with_capacity(key.len());
         for c in key.chars() {
@@ -157,6 +164,12 @@ impl Tags {
     }
 }
 
+/// That keys without a name are asked for in a style that cannot write them.
+fn unlisted_keys(what: &str) -> Error {
+    let message = format!("{what} cannot be written in this style, in which a key closes its tag");
+    Error::unsupported(message).with_help("list the keys in `properties`, and drop what speaks of other keys")
+}
+
 /// The language of keys that no schema names.
 fn identifier(builder: &mut crate::ir::Builder) -> ExprId {
     let first = builder.class(CharSet::new([('A', 'Z'), ('_', '_'), ('a', 'z')]));
@@ -175,10 +188,7 @@ fn free_automaton(strings: &[&str], budget: &Budget) -> Result<Automaton> {
     if let Some(automaton) = known().get(end).filter(|_| alone) {
         return Ok(automaton.clone());
     }
-    let free = FreeText::new(strings, budget)?;
-    let spoiled = free.spoiled_by(end, budget)?;
-    let source = free.source(if spoiled.is_empty() { "" } else { end });
-    let automaton = Automaton { source: source.into(), dfa: Arc::new(free.dfa(&spoiled, budget)?).into() };
+    let automaton = Automaton::free_text(strings, end, budget)?;
     if alone {
         known().insert(end.into(), automaton.clone());
     }
@@ -192,6 +202,9 @@ impl Emitter<'_> {
             let message =
                 "the schema allows no object, and only the members of an object can be written as tags";
             return Err(Error::new(ErrorKind::Invalid, message));
+        }
+        if tags.closes_with_key && *set == ValueSet::any() {
+            return Err(unlisted_keys("a schema that allows any value"));
         }
         let padded = |text: &String| text.trim() != text;
         if let Some(text) = self.expander.options.excludes.iter().find(|text| padded(text)) {
@@ -247,9 +260,7 @@ impl Emitter<'_> {
                 (name, name)
             }
             Key::Unlisted { .. } if tags.closes_with_key => {
-                return Err(Error::unsupported(
-                    "keys that the schema does not list cannot be written in this style, as they close their tag",
-                ));
+                return Err(unlisted_keys("a schema that asks for keys that it does not list"));
             }
             Key::Unlisted { language, names } => (self.unlisted(*language, names), *language),
         };
@@ -373,7 +384,11 @@ impl Emitter<'_> {
         }
         let free = self.free_text(tags)?;
         let languages = &mut self.expander.algebra.languages;
-        texts.intersect(&TextSet::of_expr(free), languages)?.expr(languages)
+        let both = texts.intersect(&TextSet::of_expr(free), languages)?;
+        if !texts.is_any() && both.is_empty(languages)? {
+            return Ok(languages.builder.never());
+        }
+        both.expr(languages)
     }
 
     /// Any text up to what ends it.
