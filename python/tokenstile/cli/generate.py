@@ -184,11 +184,13 @@ def _tool_tag(tools: list[dict[str, Any]], family: str, choice: str) -> str | No
     if not tools:
         return None
     from tokenstile.tool_calling import get_model_structural_tag  # noqa: PLC0415 - it needs Pydantic
+    from tokenstile.tool_calling.ending import end_with_calls  # noqa: PLC0415 - it does too
 
     wanted: Any = choice
     if choice not in {"auto", "required", "none"}:
         wanted = {"type": "function", "function": {"name": choice}}
-    return get_model_structural_tag(family, [*tools], wanted, reasoning=False).model_dump_json()
+    tag = get_model_structural_tag(family, [*tools], wanted, reasoning=False)
+    return end_with_calls(tag).model_dump_json()
 
 
 def _write_texts(loaded: LoadedModel, job: Job, text: str, n: int, as_json: bool) -> ExitCode:
