@@ -44,7 +44,7 @@ test: test-rust test-python ## Run all tests that need neither torch nor transfo
 test-rust: ## Run the tests of the Rust crates
 	$(CARGO) test --locked $(CRATES)
 
-test-python: $(EXTENSION) ## Run the tests of the Python package
+test-python: $(EXTENSION) $(VENV)/.installed ## Run the tests of the Python package
 	$(PY) -m pytest
 
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
@@ -59,7 +59,7 @@ test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU wi
 test-sglang: $(EXTENSION) $(SMOLLM2)/.converted ## Run SGLang's own objects on the CPU, in the environment of test-vllm
 	$(TEST_ENGINE) tests/sglang
 
-lint: $(EXTENSION) ## Check formatting, lints, types and stubs
+lint: $(EXTENSION) $(VENV)/.installed ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(PY) -m ruff check
@@ -72,10 +72,10 @@ format: $(VENV)/.installed ## Format all sources
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
-maskbench: $(EXTENSION) ## Decide all instances of MaskBench, where it is beside the checkout (MASKBENCH_ARGS="...")
+maskbench: $(EXTENSION) $(VENV)/.installed ## Decide all instances of MaskBench, where it is beside the checkout (MASKBENCH_ARGS="...")
 	$(PY) -m tests.json_schema.maskbench $(MASKBENCH_ARGS)
 
-ratchets: $(EXTENSION) ## Write the lists of what JSON Schema does not get right anew
+ratchets: $(EXTENSION) $(VENV)/.installed ## Write the lists of what JSON Schema does not get right anew
 	$(PY) -m tests.json_schema.official_suite --update
 	$(PY) -m tests.json_schema.maskbench --update
 
@@ -94,10 +94,10 @@ bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgramma
 bench-server: $(EXTENSION) $(VENV_MODELS)/.installed ## Let 64 clients stream from the server for a minute (BENCH_ARGS="...")
 	$(PY_MODELS) benchmarks/server_load.py $(BENCH_ARGS)
 
-fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
+fuzz: $(EXTENSION) $(VENV)/.installed ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
-pages: $(EXTENSION) ## Write the pages of docs/ that are made from the sources
+pages: $(EXTENSION) $(VENV)/.installed ## Write the pages of docs/ that are made from the sources
 	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page
 	$(PY) -m tests.error_page --update
 
@@ -106,7 +106,7 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/
 	$(CARGO) doc --locked --no-deps $(CRATES)
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 
-wheel: $(VENV)/.installed ## Build a wheel into dist/
+wheel: $(VENV)/.maturin ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist
 
 clean: ## Remove everything that was built or installed here
@@ -115,8 +115,13 @@ clean: ## Remove everything that was built or installed here
 		dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
 	find python tests examples fuzz benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/.installed: requirements/dev.txt
+# What building needs, and no more: the demo does not wait for what only the tests have.
+$(VENV)/.maturin: requirements/dev.txt
 	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check $$(grep -E '^(maturin|numpy)==' requirements/dev.txt)
+	touch $@
+
+$(VENV)/.installed: requirements/dev.txt $(VENV)/.maturin
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	touch $@
 
@@ -169,6 +174,7 @@ $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	touch $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(VENV)/.installed
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml | $(VENV)/.maturin
+	@echo 'Compiling tokenstile, optimised as a whole. Once, and it takes minutes; the last step is the longest.'
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
 	touch $@

@@ -133,7 +133,10 @@ def _open_gguf(path: Path) -> Any:  # noqa: ANN401 - a Llama, whose package may 
     except ImportError as error:
         raise ImportError("GGUF files need llama-cpp-python: pip install 'tokenstile[llama-cpp]'") from error
     silence_llama()
-    return llama_cpp.Llama(str(path), vocab_only=True, verbose=False)
+    try:
+        return llama_cpp.Llama(str(path), vocab_only=True, verbose=False)
+    except ValueError as error:
+        raise InvalidArgumentError(f"llama.cpp cannot load {path}: {error}") from error
 
 
 def spell_token(info: TokenizerInfo, token: int) -> str:
