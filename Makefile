@@ -176,5 +176,5 @@ $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed
 
 $(EXTENSION): $(RUST_SOURCES) pyproject.toml | $(VENV)/.maturin
 	@echo 'Compiling tokenstile, optimised as a whole. Once, and it takes minutes; the last step is the longest.'
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
+	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
 	touch $@

@@ -50,10 +50,10 @@ def test_a_call_is_required(client, seed):
     check([call])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_text_comes_after_required_calls(client, seed):
     """What may be several calls is calls only, in a stream too."""
-    asked = {**ASK, "tools": TOOLS[:2], "tool_choice": "required", "seed": seed, "max_tokens": 600}
+    asked = {**ASK, "tools": TOOLS[:2], "tool_choice": "required", "seed": seed}
     answer = client.chat.completions.create(**asked).choices[0]
     assert answer.message.content is None
     assert answer.message.tool_calls
@@ -68,9 +68,9 @@ def test_no_text_comes_after_required_calls(client, seed):
 
 def test_white_space_is_text_only_before_text(client):
     """In pieces as in one, and a call between two texts takes the white space around it."""
-    asked = {**ASK, "tools": TOOLS, "seed": 2, "max_tokens": 80, "n": 4}
+    asked = {**ASK, "tools": TOOLS, "seed": 2, "max_tokens": 30, "n": 2}
     whole = [choice.message.content or "" for choice in client.chat.completions.create(**asked).choices]
-    streamed = ["", "", "", ""]
+    streamed = ["", ""]
     for event in client.chat.completions.create(**asked, stream=True):
         streamed[event.choices[0].index] += event.choices[0].delta.content or ""
     assert streamed == whole
