@@ -44,8 +44,8 @@ test: test-rust test-python ## Run all tests that need neither torch nor transfo
 test-rust: ## Run the tests of the Rust crates
 	$(CARGO) test --locked $(CRATES)
 
-test-python: $(EXTENSION) $(VENV)/.installed ## Run the tests of the Python package
-	$(PY) -m pytest
+test-python: $(EXTENSION) $(VENV)/.installed ## Run the tests of the Python package, on all processors
+	$(PY) -m pytest -n auto --dist loadfile
 
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
 	$(PY_TORCH) -m pytest tests/torch

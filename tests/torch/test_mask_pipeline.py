@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tests.test_docs import ROOT, run_examples
 
 import tokenstile as xgr
 from tokenstile.kernels.pipeline import MaskPipeline
@@ -135,7 +134,3 @@ def test_an_empty_batch(vocab, device):
     pipeline.fill([])
     pipeline.apply(torch.zeros(0, len(vocab), device=device))
     assert pipeline.advance([], []) == []
-
-
-def test_the_example_of_the_page():
-    run_examples(ROOT / "docs/gpu.md")
