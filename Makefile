@@ -137,14 +137,17 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	touch $@
 
 # The model is a file in a package whose requirements are not needed. llama.cpp is compiled here, without its programs
-# and without images. This shows its progress, because it takes minutes.
+# and without images. With -v the compiler's progress is seen: it is the one step that takes long.
 $(VENV_MODELS)/.installed-demo: requirements/demo.txt
 	@command -v c++ > /dev/null || { echo 'llama.cpp needs a C++ compiler, and there is no c++ here' >&2; exit 1; }
-	@echo 'Setting up $(VENV_MODELS): the model, and llama.cpp from its sources. Once, and it takes minutes.'
+	@echo 'Setting up $(VENV_MODELS): fetching the model and what the demo runs with.'
 	$(PYTHON) -m venv $(VENV_MODELS)
 	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
+	grep -v '^llama_cpp_python==' requirements/demo.txt > $(VENV_MODELS)/fetched.txt
+	$(PY_MODELS) -m pip install --disable-pip-version-check --no-deps -r $(VENV_MODELS)/fetched.txt
+	@echo 'Compiling llama.cpp from its sources: once. On 16 processors it takes a minute or two, on two a quarter of an hour.'
 	CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc 2> /dev/null || echo 2) \
-		$(PY_MODELS) -m pip install --disable-pip-version-check --no-deps -r requirements/demo.txt
+		$(PY_MODELS) -m pip install -v --disable-pip-version-check --no-deps $$(grep '^llama_cpp_python==' requirements/demo.txt)
 	touch $@
 
 # It sees what is in the environment for torch.
