@@ -24,6 +24,7 @@ EXTENSION := python/tokenstile/_core.abi3.so
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
 LLAMA_CPP_OPTIONS := -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TESTS=OFF \
 	-DLLAMA_BUILD_SERVER=OFF -DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_CURL=OFF
+LLAMA_LOG := $(VENV_MODELS)/llama.log
 # The bindings have no tests of their own in Rust: they are tested through Python.
 CRATES := --workspace --exclude tokenstile-python
 
@@ -103,7 +104,7 @@ pages: $(EXTENSION) $(VENV)/.installed ## Write the pages of docs/ that are made
 
 docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/; broken links are errors
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --clean
-	$(CARGO) doc --locked --no-deps $(CRATES)
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(CRATES)
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 
 wheel: $(VENV)/.maturin ## Build a wheel into dist/
@@ -137,7 +138,7 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	touch $@
 
 # The model is a file in a package whose requirements are not needed. llama.cpp is compiled here, without its programs
-# and without images. With -v the compiler's progress is seen: it is the one step that takes long.
+# and without images. That takes long, so what the compiler is at is picked out of what it says.
 $(VENV_MODELS)/.installed-demo: requirements/demo.txt
 	@command -v c++ > /dev/null || { echo 'llama.cpp needs a C++ compiler, and there is no c++ here' >&2; exit 1; }
 	@echo 'Setting up $(VENV_MODELS): fetching the model and what the demo runs with.'
@@ -145,9 +146,12 @@ $(VENV_MODELS)/.installed-demo: requirements/demo.txt
 	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
 	grep -v '^llama_cpp_python==' requirements/demo.txt > $(VENV_MODELS)/fetched.txt
 	$(PY_MODELS) -m pip install --disable-pip-version-check --no-deps -r $(VENV_MODELS)/fetched.txt
-	@echo 'Compiling llama.cpp from its sources: once. On 16 processors it takes a minute or two, on two a quarter of an hour.'
-	CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc 2> /dev/null || echo 2) \
-		$(PY_MODELS) -m pip install -v --disable-pip-version-check --no-deps $$(grep '^llama_cpp_python==' requirements/demo.txt)
+	@echo 'Compiling llama.cpp from its sources, once: about ten minutes for one processor, less for several.'
+	@{ CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc 2> /dev/null || echo 2) \
+		$(PY_MODELS) -m pip install -v --disable-pip-version-check --no-deps \
+			$$(grep '^llama_cpp_python==' requirements/demo.txt) 2>&1; echo "status $$?"; } | tee $(LLAMA_LOG) | \
+		awk '/^ *\[[0-9]+\/[0-9]+\]/ { printf "\rllama.cpp: file %s ", $$1; fflush() } END { print "" }'
+	@tail -n 1 $(LLAMA_LOG) | grep -q '^status 0$$' || { tail -n 40 $(LLAMA_LOG); exit 1; }
 	touch $@
 
 # It sees what is in the environment for torch.

@@ -1,7 +1,7 @@
 //! Budgets: texts that are complete within a number of tokens.
 //!
 //! A matcher with a budget lets a token pass only if what is left of the budget is then enough to complete the text, by the
-//! costs of [`crate::completion`]. It starts only if the whole budget is enough. Costs are kept (see there), so there is
+//! costs of `crate::completion`. It starts only if the whole budget is enough. Costs are kept (see there), so there is
 //! always a token that passes, until the text has ended.
 //!
 //! The stop token that ends the text counts as one, unless the matcher ends without one. A string that is accepted as one
