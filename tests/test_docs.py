@@ -24,7 +24,10 @@ from tests import error_page
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 # Examples that need a model, or a library that is not there: they are run by the tests that have it.
-RUN_ELSEWHERE = {ROOT / "docs/engine.md", ROOT / "docs/server.md", *ROOT.glob("docs/integrations/*.md")}
+RUN_ELSEWHERE = {
+    *(ROOT / "docs" / page for page in ("engine.md", "gpu.md", "server.md")),
+    *ROOT.glob("docs/integrations/*.md"),
+}
 # Other names for what is there, kept for code that was written for XGrammar, and what its own module's page has.
 UNDOCUMENTED = {
     "StructuralTag",
@@ -82,6 +85,13 @@ def run_examples(path, rewrite=str):
             exec(compile("\n" * line + rewrite(code), name(path), "exec"), namespace)  # noqa: S102 - our own documents
         if said is not None:
             assert printed.getvalue() == said, f"{name(path)}, the example in line {line + 1}"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_code_has_a_language_that_is_known(path):
+    """A block of Python under another name would not be run."""
+    known = {"", "bash", "console", "json", "lark", "mermaid", "python", "sh", "text", "toml", "ebnf"}
+    assert {block[1] for block in FENCE.finditer(path.read_text(encoding="utf-8"))} <= known
 
 
 def test_there_are_examples():

@@ -11,6 +11,8 @@ import pytest
 import tokenstile as xgr
 from tests.tool_calling_cases import cases, structural_tag
 from tokenstile import builtin_structural_tag, openai_tool_call_schema, tool_calling
+from tokenstile.structural_tag import StructuralTag
+from tokenstile.tool_calling.ending import end_with_calls
 from tokenstile.tool_calling.template import Template
 
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
@@ -329,3 +331,37 @@ def test_names_that_read_as_marks_are_refused(family, name):
     tool = {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
     with pytest.raises(xgr.InvalidArgumentError, match=r"tools\[0\].function.name"):
         xgr.get_model_structural_tag(family, [tool])
+
+
+REQUIRED = [
+    pytest.param(case, id=f"{path.stem}-{case['name']}")
+    for path, case in cases()
+    if json.loads(case["arguments"]).get("tool_choice") == "required"
+]
+
+
+@pytest.mark.parametrize("case", REQUIRED)
+def test_outputs_that_end_with_their_calls(case):
+    """Calls that must come may come as before, and no text comes after them."""
+    tag = end_with_calls(StructuralTag.from_json(case["structural_tag"]))
+    for text in case["accept"]:
+        assert accepts(tag, text), text
+        assert not accepts(tag, f"{text} And that is it."), text
+    assert not any(accepts(tag, text) for text in [*case["partial"], *case["reject"], ""])
+
+
+def test_calls_one_after_another():
+    tag = end_with_calls(
+        tool_calling.get_model_structural_tag("qwen_3", [TOOL, OTHER], "required", reasoning=False)
+    )
+    add, now = (
+        f'<tool_call>\n{{"name": "{name}", "arguments": {{}}}}\n</tool_call>' for name in ("add", "now")
+    )
+    assert all(accepts(tag, text) for text in (add, add + now, f"{add}\n{now}\n{add}"))
+    assert not any(accepts(tag, text) for text in (f"{add}\n", f"Well, {add}", f"{add} and {now}"))
+
+
+@pytest.mark.parametrize("choice", ["auto", "none"])
+def test_calls_that_need_not_come_leave_room_for_text(choice):
+    tag = tool_calling.get_model_structural_tag("qwen_3", [TOOL], choice, reasoning=False)
+    assert end_with_calls(tag) == tag

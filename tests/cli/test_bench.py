@@ -15,12 +15,13 @@ from tokenstile.structured_output.registry import _factories
 
 @pytest.fixture
 def folder(tmp_path, person):
-    """A folder with two schemas that are fine, and one that is refused."""
+    """A folder with two schemas that are fine, one that is refused, and a file that is no schema."""
     schemas = tmp_path / "schemas"
     schemas.mkdir()
     person.rename(schemas / "person.json")
     (schemas / "list.json").write_text('{"type": "array", "items": {"enum": [1, "a"]}}', encoding="utf-8")
     (schemas / "wrong.json").write_text('{"type": 1}', encoding="utf-8")
+    (schemas / "torn.json").write_text('{"type": ', encoding="utf-8")
     return schemas
 
 
@@ -28,9 +29,9 @@ def test_json_and_plots(run, folder, tmp_path):
     png, svg = tmp_path / "times.png", tmp_path / "times.svg"
     result = run("bench", folder, "-e", "tokenstile", "-T", "bytes", "--plot", png, "--plot", svg, "--json")
     assert result.code == 0
-    assert result.json["schemas"] == 2
+    assert (result.json["schemas"], result.json["without_text"]) == (3, 1)
     (ours,) = result.json["engines"]
-    assert (ours["compiled"], ours["refused"], ours["disagrees"], ours["skipped"]) == (2, 0, 0, 0)
+    assert (ours["compiled"], ours["refused"], ours["disagrees"], ours["skipped"]) == (2, 1, 0, 0)
     assert ours["mask_us"]["p50"] > 0
     assert png.read_bytes().startswith(b"\x89PNG")
     assert ET.parse(svg).getroot().tag.endswith("svg")  # noqa: S314 - our own
@@ -39,7 +40,12 @@ def test_json_and_plots(run, folder, tmp_path):
 def test_table(run, folder):
     result = run("bench", folder, "-e", "tokenstile", "-T", "bytes")
     assert "tokenstile" in result.out
-    assert "wrong.json" in result.err.replace("\n", "")
+    assert "3 schemas" in result.out
+    assert "1 without a text" in result.out
+    assert ["refused", "1"] in [line.split() for line in result.out.splitlines()]
+    assert "it is not JSON" in result.err
+    assert "torn.json" in result.err.replace("\n", "")
+    assert "wrong.json" not in result.err.replace("\n", "")
 
 
 def test_an_engine_that_is_wrong_is_found_out(run, folder):
@@ -56,7 +62,8 @@ def test_an_engine_that_is_wrong_is_found_out(run, folder):
         result = run("bench", folder, "-e", "numbers", "-T", "bytes", "--json")
     finally:
         del _factories["numbers"]
-    assert result.json["engines"][0]["disagrees"] == 2
+    (wrong,) = result.json["engines"]
+    assert (wrong["compiled"], wrong["refused"], wrong["disagrees"]) == (3, 0, 2)
 
 
 def test_wrong_usage(run, folder, tmp_path):

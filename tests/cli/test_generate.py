@@ -70,6 +70,13 @@ def test_tools(run, says):
     assert "<tools>" in model.prompts[0]
 
 
+def test_a_tool_without_a_name(run, says):
+    says("x")
+    result = run("generate", "?", "--tool", '{"nam": "weather"}', "--json")
+    assert result.code == 2
+    assert result.json["error"]["message"] == "a tool is wrong: name: Field required"
+
+
 def test_a_text_that_is_cut_off(run, says):
     says("12345678")
     result = run("generate", "?", "--regex", "[0-9]{8}", "--max-tokens", 3)

@@ -79,6 +79,21 @@ def test_nothing_to_validate(run, person):
     assert run("validate", person, "nowhere.json").code == 2
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("validate", "-", "-"),
+        ("validate", "[0-9]+", "-k", "regex", "-", "-"),
+        ("check", "-", "-"),
+        ("generate", "-", "--schema", "-"),
+    ],
+)
+def test_the_standard_input_can_be_read_once(run, arguments):
+    result = run(*arguments, "--json", stdin="true")
+    assert result.code == 2
+    assert "named twice" in result.json["error"]["message"]
+
+
 def test_a_large_text(run):
     assert run("validate", "[a-z]*", "-k", "regex", "-", stdin="a" * 1_000_000).code == 0
     result = run("validate", "[a-z]*", "-k", "regex", "-", "--json", stdin="a" * 1_000_000 + "!")

@@ -281,3 +281,27 @@ def test_pydantic_is_not_imported():
         "assert 'pydantic' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_refusal_is_one_finding_at_its_keyword():
+    """It is exact when it is read, and refused once it is known what the items are: only the latter counts."""
+    schema = {
+        "properties": {"a": {"type": "array", "items": {"type": "object"}, "uniqueItems": True}},
+        "required": ["a"],
+    }
+    (found,) = [finding for finding in xgr.check_schema(schema) if finding.keyword == "uniqueItems"]
+    assert (found.pointer, found.outcome) == ("/properties/a", "refused")
+    with pytest.raises(xgr.UnsupportedFeatureError) as caught:
+        xgr.Grammar.from_json_schema(schema)
+    assert caught.value.pointer == "/properties/a/uniqueItems"
+
+
+def test_a_refusal_of_joined_schemas_is_at_the_one_with_the_keyword():
+    schema = {
+        "properties": {"a": {"type": "array"}},
+        "patternProperties": {"a": {"uniqueItems": True}},
+        "required": ["a"],
+    }
+    with pytest.raises(xgr.UnsupportedFeatureError) as caught:
+        xgr.Grammar.from_json_schema(schema)
+    assert caught.value.pointer == "/patternProperties/a/uniqueItems"

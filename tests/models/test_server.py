@@ -13,6 +13,14 @@ from tokenstile.server.running import EngineOptions, load_app
 
 OPTIONS = EngineOptions(num_slots=4, max_length=512, num_threads=1)
 
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
 
 class Person(pydantic.BaseModel):
     name: str
@@ -53,9 +61,7 @@ def test_plain_text(client):
 
 
 def test_tool_call_in_a_stream(client):
-    parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-    tools = [{"type": "function", "function": {"name": "weather", "parameters": parameters}}]
-    asked = {**ask("What is the weather in Paris?"), "tools": tools, "tool_choice": "required"}
+    asked = {**ask("What is the weather in Paris?"), "tools": [WEATHER], "tool_choice": "required"}
     name, arguments = "", ""
     for event in client.chat.completions.create(**asked, parallel_tool_calls=False, stream=True):
         for call in event.choices[0].delta.tool_calls or []:
@@ -63,6 +69,15 @@ def test_tool_call_in_a_stream(client):
             arguments += call.function.arguments or ""
     assert name == "weather"
     assert json.loads(arguments) == {"city": "Paris"}
+
+
+def test_required_calls_end_the_answer(client):
+    """A small model would talk on after its call if it could."""
+    asked = {**ask("What is the weather in Paris?"), "tools": [WEATHER], "tool_choice": "required"}
+    (choice,) = client.chat.completions.create(**{**asked, "max_tokens": 200}).choices
+    assert choice.finish_reason == "tool_calls"
+    assert choice.message.content is None
+    assert json.loads(choice.message.tool_calls[0].function.arguments)["city"] == "Paris"
 
 
 def test_choice_and_logprobs(client):

@@ -67,10 +67,12 @@ def test_it_opens_with_an_example(page):
 
 
 def test_typing(page):
+    assert page.is_visible("#compact")
     page.select_option("#kind", "regex")
     page.fill("#grammar", "[0-9]{2}-x")
     page.fill("#text", "12-y")
     assert "does not fit" in summary(page)
+    assert not page.is_visible("#compact"), "it says nothing about a regex"
     assert "x" in page.text_content("#refusal")
     page.fill("#text", "12-")
     assert "fits so far" in summary(page)
@@ -177,3 +179,14 @@ def test_examples_are_right(browser, address, at):
     assert ("does not fit" if at == 0 else "complete") in summary(page)
     assert page.text_content("#grammar-error") == ""
     context.close()
+
+
+def test_a_text_that_is_too_long(page):
+    """Nothing of what was said about the text before is left."""
+    page.select_option("#kind", "regex")
+    page.fill("#grammar", ".*")
+    page.fill("#text", "a")
+    assert "1 token ·" in summary(page)
+    page.fill("#text", "x " * 20_000)
+    sync_api.expect(page.locator("#refusal")).to_contain_text("can be looked at")
+    assert not page.text_content("#summary")

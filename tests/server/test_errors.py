@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ import pytest
 from tests.server.conftest import connect
 from tokenstile.server import ServerConfig
 from tokenstile.server.service import Generation
+from tokenstile.server.structure import backend_name
 
 ASK = {"model": "stub", "messages": [{"role": "user", "content": "x"}], "max_tokens": 5}
 CHAT = "/v1/chat/completions"
@@ -278,5 +280,27 @@ def test_metrics_and_models(http, client):
     assert 'tokenstile_server_requests_total{path="/v1/completions",status="200"}' in text
     assert "tokenstile_structured_output_requests_total" in text
     assert "tokenstile_server_outputs_under_way 0.0" in text
+    labels = set(re.findall(r'backend="([^"]*)"', text))
+    # Other servers of this process may have other settings, and "none" is what is not constrained.
+    known = re.compile("none|tokenstile|tokenstile_(strict|open)(_[2-9])?")
+    assert {label for label in labels if not known.fullmatch(label)} == set()
+    assert labels
     assert client.models.retrieve("stub").id == "stub"
     assert http.get("/health").json()["status"] == "ok"
+
+
+def test_advice_is_for_clients(http):
+    """A schema elsewhere can be put into the one that is sent; the library's registry is out of reach."""
+    schema = {"name": "x", "schema": {"items": {"$ref": "http://x.org/elsewhere.json"}}}
+    body = {
+        "messages": [{"role": "user", "content": "?"}],
+        "response_format": {"type": "json_schema", "json_schema": schema},
+    }
+    error = http.post("/v1/chat/completions", json=body).json()["error"]
+    assert "$defs" in error["help"]
+    assert "registry" not in error["help"] + error["message"]
+
+
+def test_servers_with_other_settings_have_backends_of_their_own():
+    first, again, other = (backend_name(count, is_open=True) for count in (1001, 1001, 1002))
+    assert first == again != other

@@ -50,6 +50,32 @@ def test_a_call_is_required(client, seed):
     check([call])
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_no_text_comes_after_required_calls(client, seed):
+    """What may be several calls is calls only, in a stream too."""
+    asked = {**ASK, "tools": TOOLS[:2], "tool_choice": "required", "seed": seed}
+    answer = client.chat.completions.create(**asked).choices[0]
+    assert answer.message.content is None
+    assert answer.message.tool_calls
+    if answer.finish_reason == "tool_calls":
+        check(answer.message.tool_calls)
+    events = [event.choices[0] for event in client.chat.completions.create(**asked, stream=True)]
+    assert not any(event.delta.content for event in events)
+    begun = [call.function.name for event in events for call in event.delta.tool_calls or [] if call.id]
+    assert begun == [call.function.name for call in answer.message.tool_calls]
+    assert events[-1].finish_reason == answer.finish_reason
+
+
+def test_white_space_is_text_only_before_text(client):
+    """In pieces as in one, and a call between two texts takes the white space around it."""
+    asked = {**ASK, "tools": TOOLS, "seed": 2, "max_tokens": 30, "n": 2}
+    whole = [choice.message.content or "" for choice in client.chat.completions.create(**asked).choices]
+    streamed = ["", ""]
+    for event in client.chat.completions.create(**asked, stream=True):
+        streamed[event.choices[0].index] += event.choices[0].delta.content or ""
+    assert streamed == whole
+
+
 def test_a_function_by_name(client):
     choice = {"type": "function", "function": {"name": "weather_soon"}}
     answer = client.chat.completions.create(**ASK, tools=TOOLS, tool_choice=choice, seed=1)

@@ -3,9 +3,11 @@
 All engines are asked through the same contract, `tokenstile.structured_output`, one after the other, on one thread of
 Python. For each schema a text is made once, by a walk through the masks of this library; each engine then compiles the
 schema, and fills a mask and takes a token for each token of the text. An engine that refuses a token of it disagrees,
-and that is counted, not timed any further.
+and that is counted, not timed any further. Schemas that this library refuses have no text. They count like all others:
+each engine refuses them or compiles them.
 """
 
+import json
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -37,11 +39,10 @@ _OURS: Final = "tokenstile"
 
 @dataclass(frozen=True)
 class _Workload:
-    """A schema, and the tokens of a text that it allows."""
+    """A schema, and the tokens of a text that it allows: none where this library refuses it."""
 
-    name: str
     schema: str
-    tokens: list[int]
+    tokens: list[int] | None
 
 
 @dataclass
@@ -103,16 +104,17 @@ def bench(
     vocabulary = load_vocabulary(tokenizer)
     workloads = _workloads(folder, vocabulary.info, limit, max_tokens, seed)
     if not workloads:
-        raise InvalidArgumentError(f"no schema in {folder} could be compiled")
+        raise InvalidArgumentError(f"no file in {folder} is JSON")
     results = [_measure(name, workloads, vocabulary.info, seconds) for name in engines]
     for path in plot or []:
         from tokenstile.cli.bench_plot import draw_times  # noqa: PLC0415 - matplotlib takes long to load
 
         draw_times(results, path)
     if as_json:
-        print_json({"schemas": len(workloads), "engines": [result.fields() for result in results]})
+        counts = {"schemas": len(workloads), "without_text": _count_without_text(workloads)}
+        print_json({**counts, "engines": [result.fields() for result in results]})
     else:
-        _show(results, len(workloads), vocabulary.name)
+        _show(results, workloads, vocabulary.name)
         for path in plot or []:
             notes().print(f"wrote {path}")
 
@@ -127,7 +129,7 @@ def _engines(wanted: list[str] | None) -> list[str]:
 
 
 def _workloads(folder: Path, info: TokenizerInfo, limit: int, max_tokens: int, seed: int) -> list[_Workload]:
-    """Make a text for each schema that this library takes.
+    """Read each schema, and make a text for it.
 
     Another process does it: in this one it would fill tables that all grammars of a vocabulary share, and the library
     would be measured with them warm.
@@ -141,11 +143,15 @@ def _workloads(folder: Path, info: TokenizerInfo, limit: int, max_tokens: int, s
         for file, made in zip(
             files, track(texts, "texts", len(files), console=notes(), transient=True), strict=True
         ):
-            if made is None:
-                notes().print(f"[dim]left out, it is refused here: {escape(str(file))}[/]")
+            if isinstance(made, _Workload):
+                found.append(made)
             else:
-                found.append(_Workload(str(file), *made))
+                notes().print(f"[dim]left out, {escape(made)}: {escape(str(file))}[/]")
     return found
+
+
+def _count_without_text(workloads: list[_Workload]) -> int:
+    return sum(workload.tokens is None for workload in workloads)
 
 
 _memory: dict[str, Any] = {}
@@ -156,13 +162,29 @@ def _remember(info: TokenizerInfo, max_tokens: int, seed: int) -> None:
     _memory.update(compiler=GrammarCompiler(info, cache_enabled=False), max_tokens=max_tokens, seed=seed)
 
 
-def _make_text(file: Path) -> tuple[str, list[int]] | None:
+def _make_text(file: Path) -> _Workload | str:
+    """Read a schema and make a text for it. What is no schema at all gives the reason."""
     try:
         schema = read_text(str(file))
-        compiled = _memory["compiler"].compile_json_schema(schema)
     except (TokenstileError, OSError, UnicodeError):
-        return None
-    return schema, random_tokens(compiled, _memory["max_tokens"], _memory["seed"])
+        return "it cannot be read"
+    if not _is_json(schema):
+        return "it is not JSON"
+    try:
+        compiled = _memory["compiler"].compile_json_schema(schema)
+    except TokenstileError:
+        return _Workload(schema, None)
+    return _Workload(schema, random_tokens(compiled, _memory["max_tokens"], _memory["seed"]))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_int=float)  # a long number is no error
+    except RecursionError:
+        return True  # too deep for this reader, and for the engines to say
+    except ValueError:
+        return False
+    return True
 
 
 def _measure(name: str, workloads: list[_Workload], info: TokenizerInfo, seconds: float) -> EngineResult:
@@ -188,7 +210,7 @@ def _run(backend: StructuredOutputBackend, workload: _Workload, bitmask: Any, re
         return
     result.compile_ms.append((time.perf_counter() - started) * 1e3)
     result.compiled += 1
-    for at, token in enumerate(workload.tokens):
+    for at, token in enumerate(workload.tokens or []):
         started = time.perf_counter()
         grammar.fill_bitmask(bitmask, 0)
         elapsed = (time.perf_counter() - started) * 1e6
@@ -198,8 +220,11 @@ def _run(backend: StructuredOutputBackend, workload: _Workload, bitmask: Any, re
             return
 
 
-def _show(results: list[EngineResult], count: int, vocabulary: str) -> None:
-    console().print(f"{count} schemas, {escape(vocabulary)}\n")
+def _show(results: list[EngineResult], workloads: list[_Workload], vocabulary: str) -> None:
+    console().print(f"{len(workloads)} schemas, {escape(vocabulary)}")
+    if without := _count_without_text(workloads):
+        console().print(f"{without} without a text, because {_OURS} refuses them: no masks there")
+    console().print()
     table = Table(box=None, padding=(0, 3, 0, 0))
     table.add_column("")
     for result in results:

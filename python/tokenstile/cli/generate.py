@@ -183,12 +183,22 @@ def _read_tools(argument: str) -> list[dict[str, Any]]:
 def _tool_tag(tools: list[dict[str, Any]], family: str, choice: str) -> str | None:
     if not tools:
         return None
+    import pydantic  # noqa: PLC0415 - only when used
+
     from tokenstile.tool_calling import get_model_structural_tag  # noqa: PLC0415 - it needs Pydantic
+    from tokenstile.tool_calling.ending import end_with_calls  # noqa: PLC0415 - it does too
 
     wanted: Any = choice
     if choice not in {"auto", "required", "none"}:
         wanted = {"type": "function", "function": {"name": choice}}
-    return get_model_structural_tag(family, [*tools], wanted, reasoning=False).model_dump_json()
+    try:
+        tag = get_model_structural_tag(family, [*tools], wanted, reasoning=False)
+    except pydantic.ValidationError as error:
+        # Of the kinds of tools that it may be, a function is meant.
+        wrong = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in wrong["loc"] if part not in {"FunctionToolParam", "function"})
+        raise InvalidArgumentError(f"a tool is wrong: {field or 'it'}: {wrong['msg']}") from error
+    return end_with_calls(tag).model_dump_json()
 
 
 def _write_texts(loaded: LoadedModel, job: Job, text: str, n: int, as_json: bool) -> ExitCode:

@@ -155,13 +155,26 @@ def read_text(argument: str) -> str:
 def read_bytes(argument: str) -> bytes:
     """Read a file, or the standard input for ``-``; what is too large, or has no end, is refused."""
     if argument == "-":
-        data = sys.stdin.buffer.read(_LARGEST_FILE + 1)
+        data = _read_standard_input()
     else:
         with Path(argument).open("rb") as file:
             data = file.read(_LARGEST_FILE + 1)
     if len(data) > _LARGEST_FILE:
         raise InvalidArgumentError(f"{argument} is larger than {_LARGEST_FILE >> 20} MiB")
     return data
+
+
+_spent: list[object] = []
+"""The standard input, once it was read."""
+
+
+def _read_standard_input() -> bytes:
+    if _spent == [sys.stdin]:
+        raise InvalidArgumentError(
+            "- is named twice, and the standard input can be read once: name a file for one"
+        )
+    _spent[:] = [sys.stdin]
+    return sys.stdin.buffer.read(_LARGEST_FILE + 1)
 
 
 def existing_file(argument: str) -> Path | None:

@@ -15,6 +15,11 @@ __all__ = ["tokenizer"]
 
 _SHOWN: Final = 8
 _DELETE: Final = 0x7F
+_KINDS: Final = {
+    "RAW": "tokens are bytes as they are",
+    "BYTE_FALLBACK": "a byte that is no text is written like <0x0A>",
+    "BYTE_LEVEL": "each byte is written as a letter",
+}
 
 
 @tells_errors
@@ -31,9 +36,9 @@ def tokenizer(
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Show a vocabulary: its kind and size, the tokens that end a text, and odd ones."""
+    """Show a vocabulary: its kind and size, the tokens that end a text, those without a text, and odd ones."""
     vocabulary = load_vocabulary(name)
-    info = vocabulary.info
+    info, names = vocabulary.info, vocabulary.read_names()
     answer = {
         "tokenizer": vocabulary.name,
         "kind": info.vocab_type.name,
@@ -41,30 +46,35 @@ def tokenizer(
         "fingerprint": info.fingerprint,
         "adds_prefix_space": info.add_prefix_space,
         "longest_token_bytes": info.max_token_bytes,
-        "stop_tokens": _entries(info, info.stop_token_ids),
+        "stop_tokens": _entries(info, info.stop_token_ids, names),
         "without_text": len(info.special_token_ids),
+        "control_tokens": _entries(info, sorted(names), names),
         "odd": {what: _summary(info, tokens) for what, tokens in _odd_tokens(info).items()},
         "missing_bytes": _missing_bytes(info),
     }
     if find:
-        answer["found"] = {text: _entries(info, _with_text(info, text)) for text in find}
+        answer["found"] = {text: _entries(info, _with_text(info, names, text), names) for text in find}
     if as_json:
         print_json(answer)
     else:
         _show(answer)
 
 
-def _entries(info: TokenizerInfo, tokens: list[int]) -> list[dict[str, Any]]:
-    return [{"id": token, "text": spell_token(info, token)} for token in tokens]
+def _entries(info: TokenizerInfo, tokens: list[int], names: dict[int, str]) -> list[dict[str, Any]]:
+    return [{"id": token, "text": names.get(token) or spell_token(info, token)} for token in tokens]
 
 
 def _summary(info: TokenizerInfo, tokens: list[int]) -> dict[str, Any]:
-    return {"count": len(tokens), "examples": _entries(info, tokens[:_SHOWN])}
+    return {"count": len(tokens), "examples": _entries(info, tokens[:_SHOWN], {})}
 
 
-def _with_text(info: TokenizerInfo, text: str) -> list[int]:
+def _with_text(info: TokenizerInfo, names: dict[int, str], text: str) -> list[int]:
     wanted = text.encode()
-    return [token for token, data in enumerate(info.decoded_vocab) if wanted in data]
+    return [
+        token
+        for token, data in enumerate(info.decoded_vocab)
+        if wanted in data or text in names.get(token, "")
+    ]
 
 
 def _odd_tokens(info: TokenizerInfo) -> dict[str, list[int]]:
@@ -110,8 +120,10 @@ def _show(answer: dict[str, Any]) -> None:
     out = console()
     stops = ", ".join(f"{entry['id']} {entry['text']}" for entry in answer["stop_tokens"])
     table = Table(box=None, show_header=False, padding=(0, 2))
+    table.add_column()
+    table.add_column(overflow="fold")
     table.add_row("tokenizer", escape(answer["tokenizer"]))
-    table.add_row("kind", answer["kind"])
+    table.add_row("kind", f"{answer['kind']}: {_KINDS[answer['kind']]}")
     table.add_row("size", f"{answer['size']:,} tokens, {answer['without_text']:,} without a text")
     table.add_row("ends a text", escape(stops) or "[red]nothing: the model can never stop[/]")
     table.add_row("longest token", f"{answer['longest_token_bytes']} bytes")
@@ -122,6 +134,9 @@ def _show(answer: dict[str, Any]) -> None:
     )
     table.add_row("fingerprint", answer["fingerprint"])
     out.print(table)
+    if answer["control_tokens"]:
+        out.print("\n[bold]marks without a text, by name[/]")
+        _show_entries(answer["control_tokens"][: 4 * _SHOWN], len(answer["control_tokens"]))
     for what, summary in answer["odd"].items():
         out.print(f"\n[bold]{what}[/] ({summary['count']:,})")
         _show_entries(summary["examples"], summary["count"])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -44,6 +44,8 @@ class Vocabulary:
 
     info: TokenizerInfo
     name: str
+    read_names: Callable[[], dict[int, str]] = dict
+    """Gives the names of tokens that have no text, where the source knows them."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,15 @@ class Reader:
     read: Callable[[], TokenizerInfo]
     key: str | None = None
     """Where the disk cache keeps it; ``None`` if reading it is as fast."""
+    read_names: Callable[[], dict[int, str]] = dict
+    """Gives the names of tokens that have no text, where the source knows them."""
 
 
 def load_vocabulary(name: str | None) -> Vocabulary:
     """Load a vocabulary by its name, from the disk cache where that is faster."""
     reader = find_reader(name)
-    return Vocabulary(DiskCache().vocabulary(reader.key, reader.name, reader.read), reader.name)
+    info = DiskCache().vocabulary(reader.key, reader.name, reader.read)
+    return Vocabulary(info, reader.name, reader.read_names)
 
 
 def find_reader(name: str | None) -> Reader:
@@ -67,14 +72,14 @@ def find_reader(name: str | None) -> Reader:
     if name is None:
         path = embedded_gguf()
         if path is not None and importlib.util.find_spec("llama_cpp") is not None:
-            return Reader(EMBEDDED_MODEL, partial(_from_gguf, path), gguf_key(path))
+            return _gguf_reader(EMBEDDED_MODEL, path)
         notes().print(f"[dim]taking single bytes for tokens: {HOW_TO_GET_IT}[/]")
         name = "bytes"
     if name == "bytes":
         return Reader(name, _single_bytes)
     path = Path(name)
     if path.suffix == ".gguf":
-        return Reader(name, partial(_from_gguf, path), gguf_key(path))
+        return _gguf_reader(name, path)
     if path.suffix == ".tiktoken":
         return Reader(name, partial(TokenizerInfo.from_tiktoken, path))
     if path.exists():
@@ -102,17 +107,36 @@ def _check_encoding(name: str) -> None:
         raise InvalidArgumentError(f"there is no file {name!r}, and no encoding of tiktoken of that name")
 
 
+def _gguf_reader(name: str, path: Path) -> Reader:
+    return Reader(name, partial(_from_gguf, path), gguf_key(path), partial(_names_in_gguf, path))
+
+
 def _from_gguf(path: Path) -> TokenizerInfo:
+    llama = _open_gguf(path)
+    from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415 - only when used
+
+    return tokenizer_info(llama)
+
+
+def _names_in_gguf(path: Path) -> dict[int, str]:
+    llama = _open_gguf(path)
+    from tokenstile.integrations.llama_cpp import control_token_names  # noqa: PLC0415 - only when used
+
+    return control_token_names(llama)
+
+
+def _open_gguf(path: Path) -> Any:  # noqa: ANN401 - a Llama, whose package may be missing
     if not path.is_file():
         raise InvalidArgumentError(f"there is no file {str(path)!r}")
     try:
         import llama_cpp  # noqa: PLC0415 - only when used
     except ImportError as error:
         raise ImportError("GGUF files need llama-cpp-python: pip install 'tokenstile[llama-cpp]'") from error
-    from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415 - only when used
-
     silence_llama()
-    return tokenizer_info(llama_cpp.Llama(str(path), vocab_only=True, verbose=False))
+    try:
+        return llama_cpp.Llama(str(path), vocab_only=True, verbose=False)
+    except ValueError as error:
+        raise InvalidArgumentError(f"llama.cpp cannot load {path}: {error}") from error
 
 
 def spell_token(info: TokenizerInfo, token: int) -> str:

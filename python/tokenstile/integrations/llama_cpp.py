@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tokenstile._core import CompiledGrammar
     from tokenstile.integrations.following import Follower
 
-__all__ = ["GrammarLogitsProcessor", "tokenizer_info"]
+__all__ = ["GrammarLogitsProcessor", "control_token_names", "tokenizer_info"]
 
 _LOG: Final = logging.getLogger(__name__)
 _KNOWN_VOCABULARIES: Final = frozenset(
@@ -68,6 +68,15 @@ def tokenizer_info(llama: llama_cpp.Llama, *, special: bool = False) -> Tokenize
     if not ends:
         raise InvalidArgumentError("the model has no token that ends a text")
     return TokenizerInfo(pieces, stop_token_ids=ends)
+
+
+def control_token_names(llama: llama_cpp.Llama) -> dict[int, str]:
+    """Give the names of the tokens that have no text, by their ids: ``<|im_start|>`` and its like."""
+    vocab = llama_cpp.llama_model_get_vocab(llama.model)
+    ids = range(llama_cpp.llama_vocab_n_tokens(vocab))
+    silent = [token for token in ids if not _piece(vocab, token, special=False)]
+    names = {token: _piece(vocab, token, special=True).decode("utf-8", "replace") for token in silent}
+    return {token: name for token, name in names.items() if name}
 
 
 def _piece(vocab: Any, token: int, *, special: bool) -> bytes:  # noqa: ANN401 - a pointer

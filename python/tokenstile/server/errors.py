@@ -33,6 +33,8 @@ _CODES: Final = (
     (GrammarError, "invalid_grammar"),
 )
 _FIRST_SERVER_ERROR: Final = 500
+_FOR_PYTHON: Final = ", or in Python pass it in `registry=`"
+"""Advice that is no use to who talks to the server."""
 
 
 class ApiError(Exception):
@@ -77,7 +79,10 @@ def grammar_error(error: BaseException, param: str | None) -> ApiError:
         code = next(code for kind, code in _CODES if isinstance(error, kind))
         named = ("pointer", "path", "line", "column", "help")
         details = {name: getattr(error, name) for name in named if getattr(error, name) is not None}
-        return ApiError(400, f"Invalid {param}: {error}", code=code, param=param, details=details)
+        if "help" in details:
+            details["help"] = details["help"].replace(_FOR_PYTHON, "")
+        text = str(error).replace(_FOR_PYTHON, "")
+        return ApiError(400, f"Invalid {param}: {text}", code=code, param=param, details=details)
     if isinstance(error, InvalidArgumentError):
         return ApiError(400, str(error), code="invalid_value", param=param)
     if isinstance(error, CancelledError):

@@ -36,7 +36,11 @@ def _explain(errors: list[ErrorDetails]) -> ApiError:
     error = max(errors, key=lambda each: len(each["loc"]))
     param = _path(error["loc"])
     code = "unknown_parameter" if error["type"] == "extra_forbidden" else "invalid_value"
-    text = "it is not known" if error["type"] == "extra_forbidden" else error["msg"]
+    text = (
+        "it is not known"
+        if error["type"] == "extra_forbidden"
+        else error["msg"].removeprefix("Value error, ")
+    )
     return ApiError(400, f"Invalid {param or 'request'}: {text}", code=code, param=param or None)
 
 

@@ -203,7 +203,7 @@ class Service:
                     generation.requests.append(submitted)
         except TokenstileError as error:
             generation.close()
-            raise grammar_error(error, "prompt") from error
+            raise grammar_error(error, request.prompt_field) from error
         except ApiError:
             generation.close()
             raise

@@ -35,9 +35,19 @@ _PARAMS: Final = frozenset(field.name for field in fields(StructuredOutputsParam
 _IGNORED: Final = frozenset({"backend", "_backend", "_backend_was_auto"})
 
 
+_names: dict[tuple[str, int], str] = {}
+"""The names of the backends of this process's servers, by what they differ in."""
+
+
 def backend_name(max_whitespace: int, *, is_open: bool) -> str:
-    """Give the name of the backend that compiles schemas as the server has them; it is registered where it is new."""
-    name = f"tokenstile_server_{'open' if is_open else 'closed'}_{max_whitespace}"
+    """Give the name of the backend that compiles schemas as the server has them; it is registered where it is new.
+
+    It is the label of what ``/metrics`` tells, so it says nothing of the settings. Where servers of one process have
+    different ones, the later names are numbered.
+    """
+    kind = "tokenstile_open" if is_open else "tokenstile_strict"
+    number = sum(known == kind for known, _ in _names) + 1
+    name = _names.setdefault((kind, max_whitespace), kind if number == 1 else f"{kind}_{number}")
     register_backend(name, partial(TokenstileBackend, strict_mode=not is_open, max_whitespace=max_whitespace))
     return name
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structural_tag import JSONSchemaFormat, TagFormat
 from tokenstile.tool_calling import get_model_structural_tag
+from tokenstile.tool_calling.ending import end_with_calls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,10 @@ class ToolFormat:
         _marks(family, "probe")
 
     def structural_tag(self, tools: list[Tool], choice: Any, *, parallel: bool) -> dict[str, Any]:  # noqa: ANN401 - as in the API
-        """Give the structural tag of outputs that may or must call tools. Raises ``ValueError`` for a bad choice."""
+        """Give the structural tag of outputs that may or must call tools; those that must end with their calls.
+
+        Raises ``ValueError`` for a bad choice.
+        """
         tag = get_model_structural_tag(
             self.family,
             [_definition(tool.function.name, _parameters(tool)) for tool in tools],
@@ -77,7 +81,7 @@ class ToolFormat:
             parallel_tool_calls=parallel,
             max_whitespace_cnt=self.max_whitespace,
         )
-        return tag.model_dump(mode="json")
+        return end_with_calls(tag).model_dump(mode="json")
 
     def reader(self, tools: list[Tool]) -> ToolReader:
         """Give a reader for an output."""

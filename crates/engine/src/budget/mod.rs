@@ -1,7 +1,7 @@
 //! Budgets: texts that are complete within a number of tokens.
 //!
 //! A matcher with a budget lets a token pass only if what is left of the budget is then enough to complete the text, by the
-//! costs of [`crate::completion`]. It starts only if the whole budget is enough. Costs are kept (see there), so there is
+//! costs of `crate::completion`. It starts only if the whole budget is enough. Costs are kept (see there), so there is
 //! always a token that passes, until the text has ended.
 //!
 //! Rules that count tokens of their own drop stacks (see [`Generation::settle`]). That could make a text dearer, so what is

@@ -8,12 +8,12 @@
 //! comes to a dead end. Where that cannot be decided exactly the layout is refused while compiling; a state never
 //! fails.
 //!
-//! - [`conditions`]: states, and the questions about them.
-//! - [`compile`]: from a layout to conditions, with all that is refused.
-//! - [`implications`]: entries that ask for others.
-//! - [`sums`]: what members can add to the counters together.
-//! - [`urgency`]: which member brings a list nearer to where it may end.
-//! - [`keys`]: the keys of the entries as a tree, so that those with a common beginning are read together.
+//! - `conditions`: states, and the questions about them.
+//! - `compile`: from a layout to conditions, with all that is refused.
+//! - `implications`: entries that ask for others.
+//! - `sums`: what members can add to the counters together.
+//! - `urgency`: which member brings a list nearer to where it may end.
+//! - `keys`: the keys of the entries as a tree, so that those with a common beginning are read together.
 
 mod compile;
 mod conditions;

@@ -48,7 +48,7 @@ class ChatWriter(AnswerWriter):
         calls = _whole_calls([call for delta in deltas for call in delta.get("tool_calls", [])])
         message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
         if calls:
-            message.update(content=content.strip() or None, tool_calls=calls)
+            message.update(content=content or None, tool_calls=calls)
         reasoning = "".join(delta.get("reasoning_content", "") for delta in deltas)
         if reasoning:
             message["reasoning_content"] = reasoning
@@ -92,6 +92,8 @@ class _Output:
         if structured is not None:
             self._reader = generation.service.tool_format.reader(structured.tools or [])
         self._num_calls = 0
+        self._blank = ""
+        """White space that is text only if text comes after it: between calls it is none."""
 
     def pieces(self, at: int, chunk: Chunk) -> Iterator[dict[str, Any]]:
         deltas: list[dict[str, Any]] = []
@@ -113,12 +115,19 @@ class _Output:
         if self._reader is None:
             return [{"content": chunk.text}] if chunk.text else []
         final = chunk.finish_reason is not None
-        return [self._delta(piece) for piece in self._reader.push(chunk.text, final=final)]
+        deltas = [self._delta(piece) for piece in self._reader.push(chunk.text, final=final)]
+        if final and self._blank and not self._num_calls:
+            deltas.append({"content": self._blank})
+        return [delta for delta in deltas if delta is not None]
 
-    def _delta(self, piece: Piece) -> dict[str, Any]:
+    def _delta(self, piece: Piece) -> dict[str, Any] | None:
         if isinstance(piece, TextPiece):
-            return {"content": piece.text}
+            text = self._blank + piece.text
+            self._blank = text[len(text.rstrip()) :]
+            text = text.rstrip()
+            return {"content": text} if text else None
         if isinstance(piece, CallBegin):
+            self._blank = ""
             self._num_calls += 1
             call = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
             return self._call_delta({**call, "function": {"name": piece.name, "arguments": ""}})

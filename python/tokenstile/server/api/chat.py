@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -72,6 +72,8 @@ class Tool(Strict):
 
 class ChatRequest(GenerationFields):
     """A request for an answer."""
+
+    prompt_field: ClassVar[str] = "messages"
 
     messages: list[Message] = Field(min_length=1)
     max_tokens: int | None = Field(None, ge=1)

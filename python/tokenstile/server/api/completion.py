@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -15,6 +15,8 @@ _Tokens = Annotated[list[int], Field(min_length=1)]
 
 class CompletionRequest(GenerationFields):
     """A request to go on with a text, or with several."""
+
+    prompt_field: ClassVar[str] = "prompt"
 
     prompt: (
         str

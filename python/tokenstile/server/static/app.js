@@ -56,6 +56,7 @@ const byteLength = (text) => new TextEncoder().encode(text).length;
 
 async function inspect() {
   const number = ++asked;
+  $("compact").parentElement.hidden = !["json", "structural_tag"].includes($("kind").value);
   const text = $("text").value;
   const body = {
     kind: $("kind").value,
@@ -108,6 +109,9 @@ function paint(editor, parts) {
 function showError(error) {
   if (error.param && !String(error.param).startsWith("grammar")) {
     $("refusal").textContent = error.message;
+    paint("text-editor", []);
+    $("summary").replaceChildren();
+    $("cursor").hidden = true;
     return;
   }
   $("grammar-error").textContent = error.message.replace(/^Invalid grammar: /, "");
@@ -161,7 +165,7 @@ function showSummary(answer) {
   const mean = times.length ? times.reduce((sum, each) => sum + each, 0) / times.length : 0;
   const state = answer.accepted < answer.tokens.length ? "does not fit"
     : answer.is_complete || answer.is_terminated ? "complete" : "fits so far";
-  const words = [`${answer.tokens.length} tokens`, `${count("forced")} forced`, `${count("free")} free`, state];
+  const words = [`${answer.tokens.length} token${answer.tokens.length === 1 ? "" : "s"}`, `${count("forced")} forced`, `${count("free")} free`, state];
   if (times.length) words.push(`${mean.toFixed(1)} µs a mask`);
   $("summary").textContent = answer.tokens.length ? words.join(" · ") : "No text yet.";
 }

@@ -147,7 +147,7 @@ pub fn convert(root: &Document, options: &Options, budget: &Budget) -> Result<Co
     let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
     let formula = expander.formula_of(start);
     let (grammar, expander) = emit::emit(expander, formula)?;
-    Ok(Converted { grammar, report: expander.findings })
+    Ok(Converted { grammar, report: report::settle(expander.findings) })
 }
 
 /// What schemas that go into one grammar share.

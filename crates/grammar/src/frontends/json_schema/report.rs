@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 /// What became of a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
@@ -42,4 +44,19 @@ pub struct Finding {
     pub outcome: Outcome,
     /// Why, where there is something to say.
     pub note: Cow<'static, str>,
+}
+
+/// One finding for each keyword: what was noted as exact when it was read, and had to be widened when it was emitted, is
+/// widened.
+pub(super) fn settle(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let key = |finding: &Finding| (Arc::clone(&finding.pointer), finding.keyword.clone());
+    let is_widened = |finding: &&Finding| finding.outcome == Outcome::Widened;
+    let widened: FxHashSet<_> = findings.iter().filter(is_widened).map(key).collect();
+    if !widened.is_empty() {
+        let mut seen = FxHashSet::default();
+        findings.retain(|finding| {
+            !widened.contains(&key(finding)) || (is_widened(&finding) && seen.insert(key(finding)))
+        });
+    }
+    findings
 }

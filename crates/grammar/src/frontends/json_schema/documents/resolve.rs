@@ -138,7 +138,9 @@ impl<'json> Documents<'json> {
         let what = if uri.contains("//json-schema.org/") { "the meta-schema" } else { "the document" };
         Error::unsupported(message)
             .at(self.place(reference))
-            .with_help(format!("nothing is fetched: pass {what} in `registry=` under {uri}"))
+            .with_help(format!(
+                "nothing is fetched: put {what} into `$defs` with the `$id` {uri}, or in Python pass it in `registry=`"
+            ))
     }
 
     fn unknown_anchor(&mut self, reference: Reference<'_>, root: SchemaId, name: &str) -> Error {

@@ -11,7 +11,7 @@ mod styles;
 
 use rustc_hash::FxHashMap;
 
-use super::documents::Draft;
+use super::documents::SchemaId;
 use super::expand::Expander;
 use super::keywords;
 use super::report::{Finding, Outcome};
@@ -165,23 +165,47 @@ impl Emitter<'_> {
         Ok(expr)
     }
 
-    /// The error, at the schema of a formula where it has none.
+    /// The error, where it has no place: at the keyword that it speaks of, or else at the schema of a formula.
     fn place(&self, error: Error, formula: FormulaId) -> Error {
         if *error.place() != Place::Nowhere {
             return error;
         }
+        let keyword = relation_in(error.message());
+        let Some(schema) = self.schema_with(formula, keyword) else {
+            return error;
+        };
+        let mut pointer = self.expander.documents.pointer(schema);
+        if let Some(keyword) = keyword.filter(|keyword| self.has_keyword(schema, keyword)) {
+            pointer.push('/');
+            pointer.push_str(keyword);
+        }
+        error.at(Place::Pointer(pointer))
+    }
+
+    /// A schema of a formula, if there is one: the one that has a keyword, of several that are joined.
+    fn schema_with(&self, formula: FormulaId, keyword: Option<&str>) -> Option<SchemaId> {
+        let formulas = &self.expander.algebra.formulas;
         let mut at = formula;
         loop {
-            match self.expander.algebra.formulas.get(at) {
-                Formula::Schema(located) => {
-                    let pointer = self.expander.documents.pointer(located.schema);
-                    return error.at(Place::Pointer(pointer));
+            match formulas.get(at) {
+                Formula::Schema(located) => return Some(located.schema),
+                Formula::And(items) | Formula::Or(items) => {
+                    let has_it = |item: &&FormulaId| match (formulas.get(**item), keyword) {
+                        (Formula::Schema(located), Some(keyword)) => {
+                            self.has_keyword(located.schema, keyword)
+                        }
+                        _ => false,
+                    };
+                    at = *items.iter().find(has_it).unwrap_or(&items[0]);
                 }
-                Formula::And(items) | Formula::Or(items) => at = items[0],
                 Formula::Not(inner) => at = *inner,
-                _ => return error,
+                _ => return None,
             }
         }
+    }
+
+    fn has_keyword(&self, schema: SchemaId, keyword: &str) -> bool {
+        self.expander.documents.json(schema).get(keyword).is_some()
     }
 
     fn scalars(&mut self, set: &ValueSet) -> Result<ExprId> {
@@ -249,17 +273,24 @@ impl Emitter<'_> {
     fn widens(&mut self, error: &Error, formula: FormulaId) -> bool {
         let widens = self.expander.widens() && error.kind() == ErrorKind::Unsupported;
         if widens {
-            let pointer = match self.place(error.clone(), formula).place() {
-                Place::Pointer(pointer) => pointer.clone(),
-                _ => String::new(),
+            let keyword = relation_in(error.message());
+            let schema = self.schema_with(formula, keyword);
+            let finding = Finding {
+                pointer: schema
+                    .map_or_else(String::new, |schema| self.expander.documents.pointer(schema))
+                    .into(),
+                keyword: keyword.unwrap_or("oneOf").into(),
+                outcome: Outcome::Widened,
+                note: error.message().to_owned().into(),
             };
-            let note = error.message().to_owned();
-            let keyword =
-                note.split([' ', '`']).find(|word| keywords::find(word, Draft::default()).is_some());
-            let keyword = keyword.unwrap_or("oneOf").to_owned().into();
-            let (pointer, note) = (pointer.into(), note.into());
-            self.expander.findings.push(Finding { pointer, keyword, outcome: Outcome::Widened, note });
+            self.expander.findings.push(finding);
         }
         widens
     }
+}
+
+/// The keyword that a refusal of a shape speaks of: those that relate items to each other are refused only here, once
+/// it is known what the items are.
+fn relation_in(message: &str) -> Option<&'static str> {
+    ["uniqueItems", "contains"].into_iter().find(|keyword| message.contains(keyword))
 }

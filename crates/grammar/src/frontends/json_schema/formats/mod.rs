@@ -7,7 +7,7 @@
 //! format says what is left out; without such a line the language is exact.
 //!
 //! Most formats are small automata. Each of those is made when somebody first asks for it and kept for the process
-//! ([`Form::Automaton`]), so that a schema with a date costs the interning of one expression, and no pass has to look into
+//! (`Form::Automaton`), so that a schema with a date costs the interning of one expression, and no pass has to look into
 //! it. The others count something, or are large; they stay expressions, which the engine reads as they are, and are kept
 //! for the process as well.
 //!

@@ -93,7 +93,7 @@ fn identifiers_in_data_are_no_identifiers() {
 #[test]
 fn meta_schemas_are_not_built_in() {
     let error = target(r#"{"$ref": "http://json-schema.org/draft-07/schema#"}"#, "").unwrap_err();
-    assert!(error.help().unwrap().contains("pass the meta-schema in `registry=`"), "{error}");
+    assert!(error.help().unwrap().contains("put the meta-schema into `$defs`"), "{error}");
 }
 
 #[test]
