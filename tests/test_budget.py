@@ -58,7 +58,7 @@ def walk(matcher, size, choose):
         assert matcher.tokens_needed <= left
         # As an array: there may be a hundred thousand.
         choices = np.flatnonzero(mask)
-        asked = random.sample(range(size), min(40, size)) + [int(random.choice(choices)) for _ in range(20)]
+        asked = random.sample(range(size), min(40, size)) + [any_token(matcher, choices) for _ in range(20)]
         for token in asked:
             assert (matcher.validate_tokens([token]) == 1) == mask[token], token
         token = choose(matcher, choices)
