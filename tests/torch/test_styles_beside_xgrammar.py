@@ -34,6 +34,7 @@ DIFFERENT = {
     "error-a-pattern-that-matches-nothing",
     "error-a-required-key-is-excluded",
     "error-a-required-pattern-is-excluded",
+    "error-a-value-without-end",
     "error-an-excluded-string-begins-a-trigger",
     "error-empty-exclude",
     "error-grammar-of-nothing",

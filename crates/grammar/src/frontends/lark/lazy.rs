@@ -96,18 +96,20 @@ impl<'s> Lowerer<'s> {
         let any = self.builder.class(CharSet::any());
         let more = self.builder.repeat(any, 1, None);
         let earlier = self.builder.seq([body, marker, more]);
-        let mut others = vec![self.builder.not(earlier)];
+        let first = self.builder.not(earlier);
         let mut rules = Vec::with_capacity(markers.len());
+        let mut longer = Vec::new();
         for (hidden_bytes, words) in markers {
             let words = words.iter().map(|word| self.builder.bytes(word)).collect::<Vec<_>>();
-            let markers = self.builder.alt(words);
-            let ended = self.builder.seq([body, markers]);
-            let language = self.builder.and(others.iter().copied().chain([ended]));
+            let (these, others) = (self.builder.alt(words.clone()), self.builder.alt(longer.clone()));
+            let (ended, other) = (self.builder.seq([body, these]), self.builder.seq([body, others]));
+            let other = self.builder.not(other);
+            let language = self.builder.and([ended, first, other]);
             let options = RuleOptions { hidden_bytes: *hidden_bytes, ..captures.clone() };
             let rule = self.builder.declare(self.names.fresh(name));
             self.builder.define(rule, language, options);
             rules.push(self.builder.rule(rule));
-            others.push(self.builder.not(ended));
+            longer.extend(words);
         }
         self.builder.alt(rules)
     }

@@ -18,8 +18,9 @@ use crate::regular::CharSet;
 /// Formats nest so deep. Lowering recurses over them, and this bounds the native stack.
 const MAX_NESTING: usize = 256;
 
-const NOTHING_LEFT: &str = "no value of the schema can be written: what it requires holds a string that may not be there, \
-                            one of `excludes` or what closes a tag of the style";
+const NOTHING_LEFT: &str = "no value of the schema can be written";
+const WHY_NOTHING_IS_LEFT: &str = "what it requires holds a string that may not be there (one of `excludes`, or what closes a \
+                                   tag of the style), or has no end";
 
 /// What a free text may not hold, and what comes after it.
 type FreeTextKey = (Box<[Box<str>]>, Box<str>);
@@ -116,7 +117,9 @@ impl<'a> Lowering<'a> {
         }
         let productive = productive(&grammar, self.budget)?;
         match self.doubtful.into_iter().find(|(expr, _)| !productive[expr.index()]) {
-            Some((_, place)) => Err(Error::new(ErrorKind::Invalid, NOTHING_LEFT).at(place)),
+            Some((_, place)) => {
+                Err(Error::new(ErrorKind::Invalid, NOTHING_LEFT).at(place).with_help(WHY_NOTHING_IS_LEFT))
+            }
             None => Ok(grammar),
         }
     }

@@ -64,8 +64,8 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
     let converted = json_schema::convert_into(&mut lowering.shared, &document, options, lowering.budget);
     let expr = converted.map_err(|error| fields.path.key("json_schema").within("the schema", &error))?;
     lowering.rename(rules);
-    // As JSON, a schema that some value satisfies can be written.
-    if options.style != Style::Json || !options.excludes.is_empty() {
+    // As JSON, a schema that some value satisfies can be written, unless it refers to itself without an end.
+    if options.style != Style::Json || !options.excludes.is_empty() || key.contains("\"$") {
         lowering.doubt(expr, &fields.path.key("json_schema"));
     }
     lowering.parts.insert(key, expr);
