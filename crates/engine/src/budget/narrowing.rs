@@ -101,9 +101,8 @@ impl<'b> Narrowing<'b> {
         start: SetId,
         limit: Option<u32>,
     ) -> Self {
-        let text = PlainText::around(generation, start);
-        let slice = generation.tokens().index().slice(text.kinds(), ANY_LENGTH, generation.tokens());
-        let strokes = Strokes { text, slice, known: FxHashMap::default(), left: MOST_CONFIGS };
+        let text = PlainText::none(generation);
+        let strokes = Strokes { text, slice: None, known: FxHashMap::default(), left: MOST_CONFIGS };
         let growth = |bytes| budget.completion.nodes.growth(bytes);
         let allowance = |bytes| limit.filter(|_| bytes < 255)?.checked_sub(growth(bytes));
         let nothing = (SetId::DEAD, Judgement { most: 0, is_enough: None });
@@ -127,11 +126,13 @@ impl<'b> Narrowing<'b> {
         if is_few || !self.named.is_empty() {
             return self.narrow_each(row);
         }
-        let generation = self.generation;
+        let (generation, tokens) = (self.generation, self.generation.tokens());
+        self.strokes.text = PlainText::around(generation, self.start);
+        self.strokes.slice = tokens.index().slice(self.strokes.text.kinds(), ANY_LENGTH, tokens);
         let config = generation.without_texts(self.start);
         let forgets = config != self.start;
         let start = Place { node: Trie::ROOT, config, depth: 0, lacks: 0, forgets };
-        let others = self.follow(generation.tokens().index().trie(), vec![start], row);
+        let others = self.follow(tokens.index().trie(), vec![start], row);
         if let Some(slice) = self.strokes.slice.take() {
             self.follow(&slice.rest, others, row);
         }
