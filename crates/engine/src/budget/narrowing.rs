@@ -74,8 +74,8 @@ type Stroke = Rc<[bool]>;
 /// Text that is decided at one stroke.
 struct Strokes<'b> {
     text: PlainText<'b>,
-    /// The tokens of that text.
-    tokens: Arc<Row>,
+    /// The tokens of that text, once it has been looked for.
+    tokens: Option<Arc<Row>>,
     /// What is decided, if anything, by where text begins, and whether keys have forgotten their texts there.
     known: FxHashMap<(SetId, bool), Option<Stroke>>,
     /// How many more configurations may be looked at.
@@ -102,9 +102,8 @@ impl<'b> Narrowing<'b> {
         start: SetId,
         limit: Option<u32>,
     ) -> Self {
-        let text = PlainText::around(generation, start);
-        let tokens = generation.tokens().index().plain_rows().get(text.kinds(), u32::MAX);
-        let strokes = Strokes { text, tokens, known: FxHashMap::default(), left: MOST_CONFIGS };
+        let text = PlainText::none(generation);
+        let strokes = Strokes { text, tokens: None, known: FxHashMap::default(), left: MOST_CONFIGS };
         let growth = |bytes| budget.completion.nodes.growth(bytes);
         let allowance = |bytes| limit.filter(|_| bytes < 255)?.checked_sub(growth(bytes));
         let nothing = (SetId::DEAD, Judgement { most: 0, is_enough: None });
@@ -129,6 +128,9 @@ impl<'b> Narrowing<'b> {
             return self.narrow_each(row);
         }
         let generation = self.generation;
+        let text = PlainText::around(generation, self.start);
+        self.strokes.tokens = Some(generation.tokens().index().plain_rows().get(text.kinds(), u32::MAX));
+        self.strokes.text = text;
         let config = generation.without_texts(self.start);
         let forgets = config != self.start;
         let start = Place { node: Trie::ROOT, config, depth: 0, lacks: 0, forgets };
@@ -223,8 +225,7 @@ impl<'b> Narrowing<'b> {
         if place.lacks > 0 || range.len() < WORTH_A_STROKE {
             return false;
         }
-        let Some(stroke) = self.stroke(place) else { return false };
-        let text = &self.strokes.tokens;
+        let (Some(stroke), Some(text)) = (self.stroke(place), &self.strokes.tokens) else { return false };
         match *stroke {
             [true] => {}
             [false] if place.node == Trie::ROOT => {

@@ -35,6 +35,11 @@ pub(super) struct PlainText<'g> {
 const SEVERAL: usize = 16;
 
 impl<'g> PlainText<'g> {
+    /// No text at all.
+    pub(super) fn none(generation: &'g Generation) -> Self {
+        PlainText { generation, kinds: 0, ascii: [false; 128], counts: FxHashMap::default() }
+    }
+
     /// The text that may come in most places around `config`: that of its widest terminal, or else that of JSON strings.
     pub(super) fn around(generation: &'g Generation, config: SetId) -> Self {
         let terminals = generation.terminals();
@@ -49,7 +54,7 @@ impl<'g> PlainText<'g> {
         let widest = items.map(|(symbol, _)| kinds(symbol.kind())).max_by_key(|kinds| kinds.count_ones());
         let kinds = widest.filter(|&kinds| kinds != 0).unwrap_or(JSON_TEXT);
         let ascii = std::array::from_fn(|byte| meets(kinds, byte as u8, byte as u8));
-        PlainText { generation, kinds, ascii, counts: FxHashMap::default() }
+        PlainText { kinds, ascii, ..Self::none(generation) }
     }
 
     pub(super) fn kinds(&self) -> KindSet {
