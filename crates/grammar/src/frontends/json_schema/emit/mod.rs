@@ -273,16 +273,16 @@ impl Emitter<'_> {
     fn widens(&mut self, error: &Error, formula: FormulaId) -> bool {
         let widens = self.expander.widens() && error.kind() == ErrorKind::Unsupported;
         if widens {
-            let keyword = relation_in(error.message());
-            let schema = self.schema_with(formula, keyword);
-            let finding = Finding {
-                pointer: schema
-                    .map_or_else(String::new, |schema| self.expander.documents.pointer(schema))
-                    .into(),
-                keyword: keyword.unwrap_or("oneOf").into(),
-                outcome: Outcome::Widened,
-                note: error.message().to_owned().into(),
+            let keyword = relation_in(error.message()).unwrap_or("oneOf");
+            let placed = self.place(error.clone(), formula);
+            let pointer = match placed.place() {
+                Place::Pointer(pointer) => {
+                    pointer.strip_suffix(&format!("/{keyword}")).unwrap_or(pointer).into()
+                }
+                _ => "".into(),
             };
+            let note = error.message().to_owned().into();
+            let finding = Finding { pointer, keyword: keyword.into(), outcome: Outcome::Widened, note };
             self.expander.findings.push(finding);
         }
         widens

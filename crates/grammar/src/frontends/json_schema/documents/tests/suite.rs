@@ -92,7 +92,7 @@ fn groups(path: &Path) -> Vec<(String, Document, Vec<Json>)> {
 
 /// Whether the failure is that a meta-schema is not there.
 fn wants_meta_schema(error: &Error) -> bool {
-    error.help().is_some_and(|help| help.contains("pass the meta-schema"))
+    error.help().is_some_and(|help| help.contains("put the meta-schema"))
 }
 
 /// Follows every reference that can be reached; gives how many there were, and the failures.
