@@ -104,10 +104,16 @@ impl Arena {
 
     /// Kinds of characters of which any string keeps a state alive, up to a length, as many as can be found.
     pub(crate) fn endless(&self, id: TerminalId) -> Endless {
-        *self.entry(id).endless.get_or_init(|| match self.without_bound(id) {
+        let slot = &self.entry(id).endless;
+        if let Some(&known) = slot.get() {
+            return known;
+        }
+        let endless = match self.without_bound(id) {
             Some((endless, length)) => Endless { length, ..self.endless(endless) },
             None => Endless { kinds: self.endless_kinds(id), length: u32::MAX },
-        })
+        };
+        // What was found may be about this state as well, so that the slot must not be held meanwhile.
+        *slot.get_or_init(|| endless)
     }
 
     /// A state without its bound on the number of characters, if it has one, and how many of any that keep that state alive
