@@ -116,8 +116,9 @@ impl Arena {
         *slot.get_or_init(|| endless)
     }
 
-    /// A state without its bound on the number of characters, if it has one, and how many of any that keep that state alive
-    /// it takes at least. A least number of them makes no difference.
+    /// A state without its bound on the number of characters, if it has one, and a length: any string that keeps that state
+    /// alive and is no longer keeps the bounded one alive. Where there must be some characters first, what comes after them
+    /// is left out, for it may take others.
     fn without_bound(&self, id: TerminalId) -> Option<(TerminalId, u32)> {
         let (first, after) = match *self.term(id) {
             Term::Concat(first, after) => (first, after),
@@ -127,11 +128,12 @@ impl Arena {
             Term::JsonText { inner, pending: 0 } => (inner, true),
             _ => (first, false),
         };
-        let (endless, length) = match *self.term(inner) {
+        let (endless, after, length) = match *self.term(inner) {
             Term::Repeat { body, min, max } if min > 0 || max != Term::UNBOUNDED => {
-                (self.is_one_character(body).then(|| self.repeat(body, 0, Term::UNBOUNDED))?, max)
+                let endless = self.is_one_character(body).then(|| self.repeat(body, 0, Term::UNBOUNDED))?;
+                (endless, if min > 0 { TerminalId::EMPTY } else { after }, max)
             }
-            Term::Bounded { inner, left } => (inner, left.saturating_sub(self.distance(inner).worst)),
+            Term::Bounded { inner, left } => (inner, after, left.saturating_sub(self.distance(inner).worst)),
             _ => return None,
         };
         let endless = if spelled { self.json_text(endless, 0) } else { endless };
