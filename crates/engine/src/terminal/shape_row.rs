@@ -109,7 +109,11 @@ impl Arena {
             return known;
         }
         let endless = match self.without_bound(id) {
-            Some((endless, length)) => Endless { length, ..self.endless(endless) },
+            // It may have a bound of its own, further in.
+            Some((endless, length)) => {
+                let Endless { kinds, length: inner } = self.endless(endless);
+                Endless { kinds, length: length.min(inner) }
+            }
             None => Endless { kinds: self.endless_kinds(id), length: u32::MAX },
         };
         // What was found may be about this state as well, so that the slot must not be held meanwhile.
