@@ -204,7 +204,7 @@ impl Generation {
             + self.lost_by_key.memory_bytes()
             + self.lost_by_nodes.memory_bytes()
             + self.lists.memory_bytes()
-            + self.deadlines.memory_bytes()
+            + if self.machine.counts_tokens { self.deadlines.memory_bytes() } else { 0 }
             + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.rows.memory_bytes() + self.terminals.memory_bytes() + tables
     }

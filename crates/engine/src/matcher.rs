@@ -20,7 +20,7 @@ use crate::compiled::CompiledGrammar;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::history::{History, Step};
-use crate::mask::{clear_bit, has_bit, set_bit};
+use crate::mask::{KeptMask, clear_bit, has_bit, set_bit};
 use crate::vocab::TokenId;
 
 use captures::CaptureReader;
@@ -78,6 +78,8 @@ pub struct Matcher {
     pieces: Vec<Piece>,
     captures: bool,
     stop_tokens: SmallVec<[u32; 4]>,
+    /// Whether these are the vocabulary's.
+    has_usual_stops: bool,
     terminate_without_stop_token: bool,
     default_temperature: Option<f32>,
     budget: Option<Box<TokenBudget>>,
@@ -167,6 +169,8 @@ impl Matcher {
             None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
         };
         let captures = compiled.captures();
+        let usual = compiled.vocab().stop_token_ids().iter().map(|id| id.0);
+        let has_usual_stops = usual.eq(stop_tokens.iter().copied());
         Matcher {
             compiled,
             generation,
@@ -174,6 +178,7 @@ impl Matcher {
             pieces: Vec::new(),
             captures,
             stop_tokens,
+            has_usual_stops,
             terminate_without_stop_token: options.terminate_without_stop_token,
             default_temperature: options.default_temperature,
             budget: None,
@@ -273,6 +278,15 @@ impl Matcher {
         (is_last || self.only_stop_tokens_fit(config)).then(|| step(by_bytes, completes))
     }
 
+    /// Whether stop tokens would be nothing but text after `from`, which has this mask. It is only remembered for the stop
+    /// tokens of the vocabulary, so for others it is not said.
+    fn has_plain_stops(&self, kept: &KeptMask, from: Step) -> bool {
+        let text = |token| self.compiled.vocab().token_bytes(TokenId(token));
+        self.has_usual_stops
+            && !self.generation.has_token_edges()
+            && kept.has_plain_stops(&self.generation, from.config, &self.stop_tokens, text)
+    }
+
     /// Whether nothing but stop tokens can be read: a vocabulary that cannot spell their text otherwise.
     fn only_stop_tokens_fit(&self, config: SetId) -> bool {
         let mask = self.generation.mask(config);
@@ -345,12 +359,15 @@ impl Matcher {
             return true;
         }
         let generation = &self.generation;
-        let mask = generation.mask(step.config);
+        let kept = generation.kept_mask(step.config);
+        let mask = &kept.mask;
         mask.fill(row, generation.rows());
+        let may_end = generation.sets().ends(step.config) && !self.terminate_without_stop_token;
         for &token in &self.stop_tokens {
             let was = has_bit(row, token);
-            let may_end = generation.sets().ends(step.config) && !self.terminate_without_stop_token;
-            let is = may_end || (was && self.reach_by_stop_token(step, token).is_some());
+            let may_reach =
+                || !self.has_plain_stops(kept, step) && self.reach_by_stop_token(step, token).is_some();
+            let is = may_end || (was && may_reach());
             match (was, is) {
                 (false, true) => set_bit(row, token),
                 (true, false) => clear_bit(row, token),

@@ -10,7 +10,7 @@
 //! A walk over the end of a key does not know what the key was. So where no key may come twice the mask of a top may
 //! hold a few tokens too many, which are taken out for each configuration.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::shared::{Lost, TableKey};
 use super::table::{Bounded, TerminalTable, excluded_nodes, tokens_under};
@@ -35,9 +35,30 @@ const MANY_ITEMS: usize = 6;
 pub(crate) struct KeptMask {
     pub(crate) mask: Mask,
     pub(super) pending: Box<[Pending]>,
+    /// Whether the vocabulary's stop tokens would be nothing but text, once somebody asked.
+    has_plain_stops: OnceLock<bool>,
 }
 
 impl KeptMask {
+    fn new(mask: Mask, pending: Box<[Pending]>) -> Self {
+        KeptMask { mask, pending, has_plain_stops: OnceLock::new() }
+    }
+
+    /// Whether `stops`, the vocabulary's stop tokens with their texts, would be nothing but text that goes on behind them:
+    /// they stay inside all terminals of `config`, which has this mask.
+    pub(crate) fn has_plain_stops<'t>(
+        &self,
+        generation: &Generation,
+        config: SetId,
+        stops: &[u32],
+        text: impl Fn(u32) -> &'t [u8],
+    ) -> bool {
+        *self.has_plain_stops.get_or_init(|| {
+            let stays = |&token: &u32| !generation.may_leave(config, text(token));
+            stops.iter().all(stays) && !self.mask.is_within(stops)
+        })
+    }
+
     pub(crate) fn memory_bytes(&self) -> usize {
         self.mask.memory_bytes() + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
     }
@@ -70,17 +91,23 @@ impl Generation {
     /// The mask of `config`, without the rules for stop tokens.
     #[inline]
     pub(crate) fn mask(&self, config: SetId) -> &Mask {
+        &self.kept_mask(config).mask
+    }
+
+    /// The same, with what is kept besides.
+    #[inline]
+    pub(crate) fn kept_mask(&self, config: SetId) -> &KeptMask {
         match self.sets().mask(config) {
-            MaskSlot::Known(kept) => &kept.mask,
-            _ => &self.find_mask(config).mask,
+            MaskSlot::Known(kept) => kept,
+            _ => self.find_mask(config),
         }
     }
 
     #[cold]
     fn find_mask(&self, config: SetId) -> &KeptMask {
         if self.sets().items(config).len() > MANY_ITEMS || self.is_before_member(config) {
-            let (parts, _) = self.walk_items(config).finish(None);
-            return self.keep_fitting(config, Mask::new(parts));
+            let (parts, _) = self.walk_items(config).finish();
+            return self.keep_fitting(config, Mask::new(&parts));
         }
         let mut depth = FIRST_DEPTH;
         let whole = || self.whole(config);
@@ -116,15 +143,15 @@ impl Generation {
         for pending in &kept.pending {
             walker.resume(pending, top.holes[pending.hole() as usize]);
         }
-        let (parts, pending) = walker.finish(Some(&kept.mask));
+        let (parts, pending) = walker.finish();
         debug_assert!(pending.is_empty(), "a whole configuration has no holes");
-        if parts.len() > kept.mask.parts().len() {
-            return self.keep_fitting(config, Mask::new(parts));
+        if !parts.is_empty() {
+            return self.keep_fitting(config, kept.mask.with(&parts));
         }
         let unfit = self.unfit_tokens(config, &kept.mask);
         if !unfit.is_empty() {
             let mask = kept.mask.without(&unfit);
-            return self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() });
+            return self.sets().keep_mask(config, KeptMask::new(mask, Box::default()));
         }
         self.sets().remember_mask(config, kept);
         kept
@@ -136,13 +163,13 @@ impl Generation {
         if !unfit.is_empty() {
             mask = mask.without(&unfit);
         }
-        self.sets().keep_mask(config, KeptMask { mask, pending: Box::default() })
+        self.sets().keep_mask(config, KeptMask::new(mask, Box::default()))
     }
 
     /// The mask of a configuration, perhaps with holes.
     fn compute_mask(&self, config: SetId) -> KeptMask {
-        let (parts, pending) = self.walk_items(config).finish(None);
-        KeptMask { mask: Mask::new(parts), pending }
+        let (parts, pending) = self.walk_items(config).finish();
+        KeptMask::new(Mask::new(&parts), pending)
     }
 
     /// A walk from the terminals and tokens of a configuration.
@@ -309,7 +336,7 @@ impl Generation {
     ) -> Arc<KeptPart> {
         let mut walker = Walker::nested(self, nesting);
         walker.apply(state, self.table_for(trie, node, state), trie, rest);
-        let (parts, pending) = walker.finish(None);
+        let (parts, pending) = walker.finish();
         let weight = weight(&pending).unwrap_or(usize::MAX);
         let kept = Arc::new(KeptPart { parts, pending, weight });
         self.note_table(kept.memory_bytes());

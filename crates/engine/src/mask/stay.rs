@@ -38,7 +38,7 @@ impl Stay {
         for range in &self.ranges.0 {
             self.tokens.extend_from_slice(&in_shapes[range.start as usize..range.end as usize]);
         }
-        Part::new(words, self.base.as_ref(), self.tokens)
+        Part::to_share(words, self.base.as_ref(), self.tokens)
     }
 }
 

@@ -42,6 +42,12 @@ impl Part {
         if part.extra.len() > most { part.of_one_row(words) } else { part }
     }
 
+    /// The same for a part that many masks will have: one row, unless it is as quick to fill without.
+    pub(super) fn to_share(words: usize, base: Option<&Arc<Row>>, extra: Vec<u32>) -> Self {
+        let part = Part { base: base.cloned(), lost: Box::default(), extra: extra.into() };
+        if part.extra.len() > FEW_EXTRA { part.of_one_row(words) } else { part }
+    }
+
     /// The same tokens as one row.
     pub(super) fn in_one_row(&self, words: usize) -> Arc<Row> {
         let mut row = vec![0; words];
@@ -141,8 +147,11 @@ pub(crate) fn gather(words: usize, parts: &[&Arc<Part>], extra: Vec<u32>) -> Par
 /// The mask of a configuration.
 #[derive(Debug)]
 pub(crate) struct Mask {
-    parts: Parts,
-    /// How often it was put together from its parts.
+    /// The parts that have bases.
+    based: SmallVec<[Arc<Part>; 2]>,
+    /// The tokens of all other parts, some perhaps more than once.
+    extra: Box<[u32]>,
+    /// How often it was put together.
     fills: AtomicU8,
     row: OnceLock<Arc<Row>>,
 }
@@ -156,18 +165,35 @@ const WORDS_A_BIT: usize = 8;
 
 impl Mask {
     /// The mask of these parts.
-    pub(crate) fn new(parts: Parts) -> Self {
-        Mask { parts, fills: AtomicU8::new(0), row: OnceLock::new() }
+    pub(crate) fn new(parts: &[Arc<Part>]) -> Self {
+        Mask::of(parts.iter(), &[])
     }
 
-    /// The parts that it was made of.
-    pub(crate) fn parts(&self) -> &[Arc<Part>] {
-        &self.parts
+    /// The mask with some more parts.
+    pub(crate) fn with(&self, parts: &[Arc<Part>]) -> Self {
+        Mask::of(self.based.iter().chain(parts), &self.extra)
+    }
+
+    fn of<'p>(parts: impl Iterator<Item = &'p Arc<Part>> + Clone, extra: &[u32]) -> Self {
+        let count = parts.clone().map(|part| part.extra.len()).sum::<usize>();
+        let mut all = Vec::with_capacity(extra.len() + count);
+        all.extend_from_slice(extra);
+        let mut based = SmallVec::new();
+        for part in parts {
+            match part.base {
+                Some(_) => based.push(Arc::clone(part)),
+                None => all.extend_from_slice(&part.extra),
+            }
+        }
+        Mask { based, extra: all.into(), fills: AtomicU8::new(0), row: OnceLock::new() }
     }
 
     /// The mask without `tokens`, which are sorted.
     pub(crate) fn without(&self, tokens: &[u32]) -> Self {
-        Mask::new(self.parts.iter().map(|part| Arc::new(part.without(tokens))).collect())
+        let based = self.based.iter().map(|part| Arc::new(part.without(tokens))).collect();
+        let is_left = |token: &u32| tokens.binary_search(token).is_err();
+        let extra = self.extra.iter().copied().filter(is_left).collect();
+        Mask { based, extra, fills: AtomicU8::new(0), row: OnceLock::new() }
     }
 
     /// Writes the mask over `row`.
@@ -177,31 +203,36 @@ impl Mask {
             row.copy_from_slice(known.words());
             return;
         }
-        let Some((first, others)) = self.parts.split_first() else { return row.fill(0) };
-        first.add_to(row, true);
-        others.iter().for_each(|part| part.add_to(row, false));
+        match self.based.split_first() {
+            None => row.fill(0),
+            Some((first, others)) => {
+                first.add_to(row, true);
+                others.iter().for_each(|part| part.add_to(row, false));
+            }
+        }
+        self.extra.iter().for_each(|&token| set_bit(row, token));
         if self.is_worth_a_row(row.len()) {
             self.row.get_or_init(|| rows.intern(row));
         }
     }
 
-    /// Whether it should get a row, now that it was put together from its parts once more.
+    /// Whether it should get a row, now that it was put together once more.
     fn is_worth_a_row(&self, words: usize) -> bool {
-        let bases = self.parts.iter().filter(|part| part.base.is_some()).count();
-        let extra: usize = self.parts.iter().map(|part| part.extra.len() + part.lost.len()).sum();
-        if bases < 2 && extra <= FEW_EXTRA {
+        let in_parts: usize = self.based.iter().map(|part| part.extra.len() + part.lost.len()).sum();
+        let single = self.extra.len() + in_parts;
+        if self.based.len() < 2 && single <= FEW_EXTRA {
             return false;
         }
         let fills = self.fills.load(Ordering::Relaxed).saturating_add(1);
         self.fills.store(fills, Ordering::Relaxed);
-        (bases * words + extra * WORDS_A_BIT) * usize::from(fills) > WORTH_A_ROW * words
+        (self.based.len() * words + single * WORDS_A_BIT) * usize::from(fills) > WORTH_A_ROW * words
     }
 
     /// No fewer tokens than are in the mask.
     pub(crate) fn at_most(&self) -> usize {
         match self.row.get() {
             Some(row) => row.count(),
-            None => self.parts.iter().map(|part| part.at_most()).sum(),
+            None => self.based.iter().map(|part| part.at_most()).sum::<usize>() + self.extra.len(),
         }
     }
 
@@ -209,23 +240,24 @@ impl Mask {
     pub(crate) fn contains(&self, token: u32) -> bool {
         match self.row.get() {
             Some(row) => row.has(token),
-            None => self.parts.iter().any(|part| part.contains(token)),
+            None => self.extra.contains(&token) || self.based.iter().any(|part| part.contains(token)),
         }
     }
 
     /// Whether all of its tokens are among `tokens`, which are few.
     pub(crate) fn is_within(&self, tokens: &[u32]) -> bool {
-        self.parts.iter().all(|part| {
+        let are_within = |part: &Arc<Part>| {
             part.base.as_ref().is_none_or(|base| base.count() <= tokens.len() + part.lost.len())
                 && part.tokens().all(|token| tokens.contains(&token))
-        })
+        };
+        self.based.iter().all(are_within) && self.extra.iter().all(|token| tokens.contains(token))
     }
 
     /// The memory that is this mask's own.
     pub(crate) fn memory_bytes(&self) -> usize {
         let is_own = |part: &&Arc<Part>| Arc::strong_count(part) == 1;
-        let parts = self.parts.iter().filter(is_own).map(|part| part.memory_bytes()).sum::<usize>();
-        size_of::<Self>() + parts
+        let parts = self.based.iter().filter(is_own).map(|part| part.memory_bytes()).sum::<usize>();
+        size_of::<Self>() + parts + size_of_val(&*self.extra)
     }
 }
 
@@ -251,7 +283,7 @@ mod tests {
     fn what_one_part_loses_another_may_have() {
         let even = Part::new(WORDS, Some(&row((0..600).step_by(2))), vec![1, 3]).without(&[1, 4, 10, 12]);
         let threes = Part::new(WORDS, Some(&row((0..600).step_by(3))), vec![]).without(&[6, 12]);
-        let mask = Mask::new(gather(WORDS, &[&Arc::new(even), &Arc::new(threes)], vec![700, 10]));
+        let mask = Mask::new(&gather(WORDS, &[&Arc::new(even), &Arc::new(threes)], vec![700, 10]));
         let is_even = |token: u32| token.is_multiple_of(2) && ![4, 10, 12].contains(&token);
         let is_three = |token: u32| token.is_multiple_of(3) && ![6, 12].contains(&token);
         let expected: Vec<u32> =
@@ -266,7 +298,7 @@ mod tests {
     #[test]
     fn a_mask_that_is_filled_often_gets_a_row_and_stays_the_same() {
         let extra: Vec<u32> = (0..1_400).step_by(14).collect();
-        let mask = Mask::new(gather(WORDS, &[], extra.clone()));
+        let mask = Mask::new(&gather(WORDS, &[], extra.clone()));
         let (mut row, rows) = (vec![0; WORDS], Rows::default());
         let kept: Vec<bool> = (0..4)
             .map(|_| {
@@ -285,8 +317,8 @@ mod tests {
         let tokens: Vec<u32> = (0..2_000).step_by(10).collect();
         let base = Part::new(WORDS, Some(&row(tokens.iter().copied())), vec![]);
         let masks = [
-            Mask::new(gather(WORDS, &[], tokens.clone())),
-            Mask::new(gather(WORDS, &[&Arc::new(base)], tokens[..150].to_vec())),
+            Mask::new(&gather(WORDS, &[], tokens.clone())),
+            Mask::new(&gather(WORDS, &[&Arc::new(base)], tokens[..150].to_vec())),
         ];
         let (mut row, rows) = (vec![0; WORDS], Rows::default());
         masks.iter().cycle().take(6).for_each(|mask| mask.fill(&mut row, &rows));
@@ -296,7 +328,7 @@ mod tests {
 
     #[test]
     fn few_tokens_never_get_a_row() {
-        let mask = Mask::new(gather(WORDS, &[], vec![5, 6]));
+        let mask = Mask::new(&gather(WORDS, &[], vec![5, 6]));
         let (mut row, rows) = (vec![0; WORDS], Rows::default());
         (0..9).for_each(|_| mask.fill(&mut row, &rows));
         assert_eq!(rows.memory_bytes(), 0);

@@ -13,7 +13,7 @@ use tokenstile_grammar::passes::ByteSet;
 
 use super::fan::Fan;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
-use super::tokens::{Mask, Part, Parts, gather};
+use super::tokens::{Part, Parts, gather};
 use super::walk::{WalkStack, walk_terminal};
 use crate::config::{Holes, SetId};
 use crate::generation::Generation;
@@ -360,10 +360,9 @@ impl<'g> Walker<'g> {
         }
     }
 
-    /// Follows everything to its end. The tokens that are alive, those of `known` included, and what ran into holes.
-    pub(super) fn finish(mut self, known: Option<&'g Mask>) -> (Parts, Box<[Pending]>) {
+    /// Follows everything to its end. The tokens that are alive, and what ran into holes.
+    pub(super) fn finish(mut self) -> (Parts, Box<[Pending]>) {
         self.run();
-        self.parts.splice(..0, known.map(Mask::parts).unwrap_or_default());
         (gather(self.generation.words(), &self.parts, self.alive), self.pending.into())
     }
 }
