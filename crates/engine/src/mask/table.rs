@@ -122,11 +122,7 @@ impl TerminalTable {
         trie: &Trie,
         root: NodeIndex,
     ) -> Bounded {
-        let heights = trie.heights();
-        let lost = lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, |node, state, relaxed| {
-            arena.agree_within(state, relaxed, u32::from(heights[node as usize]))
-        });
-        match lost {
+        match lost_within_bounds(arena, trie, root, state, relaxed) {
             Some(lost) if lost.nodes.is_empty() => Bounded::Same,
             // Where tokens that stayed leave the terminal is not known.
             Some(lost) if !lost.may_end => {
@@ -205,8 +201,28 @@ pub(super) fn excluded_nodes(
     if let Some((before, texts)) = arena.excluded_texts(key) {
         return closed_nodes(trie, root, &before, texts);
     }
-    let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _, _| false);
+    let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _| false, |_, _, _| false);
     lost.map(|lost| lost.nodes).unwrap_or_default()
+}
+
+/// The nodes that `relaxed` reaches and `state`, which has bounds that most tokens do not reach, does not; `None` if that
+/// is too much work to find out.
+fn lost_within_bounds(
+    arena: &Arena,
+    trie: &Trie,
+    root: NodeIndex,
+    state: TerminalId,
+    relaxed: TerminalId,
+) -> Option<Lost> {
+    let heights = trie.heights();
+    let height = |node: NodeIndex| u32::from(heights[node as usize]);
+    // Most tokens are too short to tell the two apart, whatever states are on the way.
+    let agreed = arena.agreed_bytes(state, relaxed);
+    let is_short = |node: NodeIndex, depth: u32| depth + height(node) <= agreed;
+    let agrees = |node: NodeIndex, state: TerminalId, relaxed: TerminalId| {
+        arena.agree_within(state, relaxed, height(node))
+    };
+    lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, is_short, agrees)
 }
 
 /// The nodes that one state reaches and another does not.
@@ -217,20 +233,22 @@ struct Lost {
     may_end: bool,
 }
 
-/// The nodes that the second of `states` reaches and the first does not. `agrees` may say of a node and the states there
-/// that nothing below is lost. Gives up after `most` nodes.
+/// The nodes that the second of `states` reaches and the first does not. `is_same` may say of a node and how far it is below
+/// `root` that neither it nor anything below is lost, `agrees` of a node and the states there that nothing below is. Gives
+/// up after `most` nodes.
 fn lost_nodes(
     arena: &Arena,
     trie: &Trie,
     root: NodeIndex,
     states: (TerminalId, TerminalId),
     most: usize,
+    is_same: impl Fn(NodeIndex, u32) -> bool,
     agrees: impl Fn(NodeIndex, TerminalId, TerminalId) -> bool,
 ) -> Option<Lost> {
     let mut lost = Lost { nodes: Vec::new(), may_end: false };
-    let mut stack = vec![(root, states.0, states.1)];
+    let mut stack = vec![(root, 1, states.0, states.1)];
     let mut left = most;
-    while let Some((node, state, wider)) = stack.pop() {
+    while let Some((node, depth, state, wider)) = stack.pop() {
         left = left.checked_sub(1)?;
         let mut visit = |child: NodeIndex, wider: TerminalId| {
             if wider == TerminalId::NEVER {
@@ -241,19 +259,21 @@ fn lost_nodes(
                 lost.nodes.push(child);
             } else if state != wider && !trie.is_leaf(child) && !agrees(child, state, wider) {
                 lost.may_end |= arena.is_nullable(state);
-                stack.push((child, state, wider));
+                stack.push((child, depth + 1, state, wider));
             }
         };
+        let may_differ = |child: &NodeIndex| !is_same(*child, depth);
         match arena.ways_apart(state, wider) {
             Some(bytes) => {
                 for &byte in &bytes {
-                    if let Some(child) = trie.child(node, byte) {
+                    if let Some(child) = trie.child(node, byte).filter(may_differ) {
                         visit(child, arena.step(wider, byte));
                     }
                 }
             }
             None => {
-                trie.children(node).for_each(|child| visit(child, arena.next_dense(wider, trie.byte(child))));
+                let children = trie.children(node).filter(may_differ);
+                children.for_each(|child| visit(child, arena.next_dense(wider, trie.byte(child))));
             }
         }
     }

@@ -49,6 +49,12 @@ impl Arena {
         self.look_ahead(a, ahead) == self.look_ahead(b, ahead)
     }
 
+    /// A number of bytes to come with which two states are known to do the same, as great as can be told.
+    pub(crate) fn agreed_bytes(&self, a: TerminalId, b: TerminalId) -> u32 {
+        let agrees = |&bytes: &u32| self.agree_within(a, b, bytes);
+        Ahead::BYTES.into_iter().find(agrees).unwrap_or(0)
+    }
+
     fn look_ahead(&self, id: TerminalId, ahead: Ahead) -> TerminalId {
         let entry = self.entry(id);
         if !entry.counts {

@@ -46,7 +46,7 @@ pub(crate) const SEQUENCES: [&[(u8, u8)]; 8] = [
 /// So many states are looked at to find out what keeps a state alive,
 const MAX_STATES: usize = 160;
 /// and so many are made for it.
-const MAX_NEW_STATES: usize = 600;
+const MAX_NEW_STATES: usize = 1_000;
 
 impl Arena {
     /// Whether many bytes may follow.
