@@ -217,8 +217,8 @@ fn lost_within_bounds(
     let heights = trie.heights();
     let height = |node: NodeIndex| u32::from(heights[node as usize]);
     // Most tokens are too short to tell the two apart, whatever states are on the way.
-    let agreed = arena.agreed_bytes(state, relaxed);
-    let is_short = |node: NodeIndex, depth: u32| depth + height(node) <= agreed;
+    let short = arena.agreed_bytes(state, relaxed);
+    let is_short = |node: NodeIndex, depth: u32| depth + height(node) <= short;
     let agrees = |node: NodeIndex, state: TerminalId, relaxed: TerminalId| {
         arena.agree_within(state, relaxed, height(node))
     };
@@ -263,17 +263,15 @@ fn lost_nodes(
             }
         };
         let may_differ = |child: &NodeIndex| !is_same(*child, depth);
-        match arena.ways_apart(state, wider) {
-            Some(bytes) => {
-                for &byte in &bytes {
-                    if let Some(child) = trie.child(node, byte).filter(may_differ) {
-                        visit(child, arena.step(wider, byte));
-                    }
+        if let Some(bytes) = arena.ways_apart(state, wider) {
+            for &byte in &bytes {
+                if let Some(child) = trie.child(node, byte).filter(may_differ) {
+                    visit(child, arena.step(wider, byte));
                 }
             }
-            None => {
-                let children = trie.children(node).filter(may_differ);
-                children.for_each(|child| visit(child, arena.next_dense(wider, trie.byte(child))));
+        } else {
+            for child in trie.children(node).filter(may_differ) {
+                visit(child, arena.next_dense(wider, trie.byte(child)));
             }
         }
     }
