@@ -14,6 +14,8 @@ use crate::vocab::shapes::{ASCII, JSON_TEXT, KindSet, OTHER, meets};
 
 /// Where so many ways are open at once, text does not lead back to where it began.
 const MOST_OPEN: usize = 8;
+/// Nor where one character leads to so many places, whole or begun.
+const MOST_AFTER: usize = 64;
 
 /// Configurations, each with the places in this list of those that a character leads to.
 pub(super) type Ways = Vec<(SetId, SmallVec<[u32; 4]>)>;
@@ -70,7 +72,11 @@ impl<'g> PlainText<'g> {
         while at < ways.len() {
             let counted = self.after_counted(ways[at].0);
             *left = left.checked_sub(if counted.is_some() { 1 } else { SEVERAL })?;
-            for next in counted.unwrap_or_else(|| self.after_character(ways[at].0)) {
+            let after = match counted {
+                Some(after) => after,
+                None => self.after_character(ways[at].0)?,
+            };
+            for next in after {
                 let place = *places.entry(next).or_insert_with(|| {
                     ways.push((next, SmallVec::new()));
                     ways.len() as u32 - 1
@@ -99,38 +105,41 @@ impl<'g> PlainText<'g> {
         });
         let byte = self.ascii.iter().position(|&is_text| is_text).filter(|_| is_alike)?;
         let mut after = Configs::new();
-        add(&mut after, generation.step(config, byte as u8));
+        add(&mut after, generation.step(config, byte as u8))?;
         Some(after)
     }
 
-    fn after_character(&self, config: SetId) -> Configs {
+    /// What any character leads to, unless that is too much.
+    fn after_character(&self, config: SetId) -> Option<Configs> {
         let mut after = Configs::new();
         for (low, high) in self.ranges(config, (0, 0x7F)) {
             if let Some(byte) = (low..=high).find(|&byte| self.ascii[usize::from(byte)]) {
-                add(&mut after, self.generation.step_with_alike(config, byte));
+                add(&mut after, self.generation.step_with_alike(config, byte))?;
             }
         }
         if self.kinds & OTHER != 0 {
             for sequence in SEQUENCES {
-                self.after_sequence(config, sequence).into_iter().for_each(|next| add(&mut after, next));
+                for next in self.after_sequence(config, sequence)? {
+                    add(&mut after, next)?;
+                }
             }
         }
-        after
+        Some(after)
     }
 
-    /// The configurations after any bytes of some ranges.
-    fn after_sequence(&self, config: SetId, sequence: &[(u8, u8)]) -> Configs {
+    /// The configurations after any bytes of some ranges, unless these are too many.
+    fn after_sequence(&self, config: SetId, sequence: &[(u8, u8)]) -> Option<Configs> {
         let mut configs = Configs::from_slice(&[config]);
         for &range in sequence {
             let mut after = Configs::new();
             for &config in &configs {
                 for (low, _) in self.ranges(config, range) {
-                    add(&mut after, self.generation.step_with_alike(config, low));
+                    add(&mut after, self.generation.step_with_alike(config, low))?;
                 }
             }
             configs = after;
         }
-        configs
+        Some(configs)
     }
 
     /// A range of bytes, cut where the terminals of `config` begin to do something else.
@@ -151,8 +160,10 @@ impl<'g> PlainText<'g> {
     }
 }
 
-fn add(configs: &mut Configs, config: SetId) {
+/// Adds a configuration that is not dead; `None` if there are too many.
+fn add(configs: &mut Configs, config: SetId) -> Option<()> {
     if config != SetId::DEAD && !configs.contains(&config) {
         configs.push(config);
     }
+    (configs.len() <= MOST_AFTER).then_some(())
 }
