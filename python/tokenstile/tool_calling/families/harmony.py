@@ -18,6 +18,7 @@ from tokenstile.structural_tag import (
     Format,
     OptionalFormat,
     OrFormat,
+    StarFormat,
     TagFormat,
     TagsWithSeparatorFormat,
 )
@@ -94,28 +95,32 @@ def _list(tags: list[TagFormat], *, once: bool = False) -> TagsWithSeparatorForm
     return TagsWithSeparatorFormat(tags=tags, separator=_NEXT, at_least_one=True, stop_after_first=once)
 
 
-def _then(first: Format, second: Format) -> Format:
-    return sequence(first, ConstStringFormat(value=_NEXT), second)
+# In what follows every call is written down once: the text of a tag is as long as its calls are many.
 
 
 def _calls_among(calls: list[TagFormat], messages: list[TagFormat], *, once: bool) -> Format:
     """Return messages and calls in any order, or nothing; if there is one call at most, it comes last."""
     if not (once and calls):
         return OptionalFormat(content=_list([*calls, *messages]))
-    call, before = _list(calls, once=True), _list(messages)
-    return OptionalFormat(content=OrFormat(elements=[before, call, _then(before, call)]))
+    last = sequence(_before(messages), _list(calls, once=True))
+    return OptionalFormat(content=OrFormat(elements=[_list(messages), last]))
 
 
 def _calls_after(calls: list[TagFormat], thought: list[TagFormat], *, once: bool) -> Format:
     """Return thoughts, a call, and where there may be more than one, thoughts and calls."""
-    call: Format = _list(calls, once=once or bool(thought))
     if not thought:
+        return _list(calls, once=once)
+    call = sequence(_before(thought), _list(calls, once=True))
+    if once:
         return call
-    if not once:
-        call = _followed(call, [*calls, *thought])
-    return OrFormat(elements=[call, _then(_list(thought), call)])
+    return sequence(_list([TagFormat(begin="", content=call, end="")]), _after(thought))
 
 
-def _followed(call: Format, others: list[TagFormat]) -> Format:
-    more = sequence(ConstStringFormat(value=_NEXT), _list(others))
-    return sequence(call, OptionalFormat(content=more))
+def _before(messages: list[TagFormat]) -> Format:
+    """Return any number of messages that something follows."""
+    return StarFormat(content=sequence(_list(messages, once=True), ConstStringFormat(value=_NEXT)))
+
+
+def _after(messages: list[TagFormat]) -> Format:
+    """Return any number of messages that follow something."""
+    return StarFormat(content=sequence(ConstStringFormat(value=_NEXT), _list(messages, once=True)))
