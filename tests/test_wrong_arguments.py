@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pydantic
+import pytest
 
 import tokenstile as xgr
 from tests.wrong_arguments import outcomes
@@ -23,6 +24,22 @@ def test_errors_are_clear():
         if error is not None and not isinstance(error, CLEAR) and type(error) is not ValueError:
             unclear[call] = repr(error)
     assert not unclear
+
+
+def test_a_text_that_is_none_is_told_in_our_words():
+    for call, error in outcomes(xgr):
+        if call.endswith("=b'x')"):
+            bare = type(error) is TypeError and "is not an instance of" in str(error)
+            assert not bare, f"{call}: {error}"
+    grammar = xgr.Grammar.from_ebnf('root ::= "a"')
+    for refused in (
+        lambda: grammar.then_until(b"x"),
+        lambda: xgr.Grammar.from_regex(b"x"),
+        lambda: xgr.Grammar.from_ebnf(b"x"),
+        lambda: xgr.Grammar.deserialize_json(b"{}"),
+    ):
+        with pytest.raises(xgr.InvalidArgumentError, match="must be a str, not bytes"):
+            refused()
 
 
 def test_errors_of_types_say_what_was_given():

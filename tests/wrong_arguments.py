@@ -79,6 +79,9 @@ def of_grammars(made, grammar, package):
     yield "from_structural_tag, older", made.from_structural_tag, older
     yield "concat", lambda first: made.concat(first, grammar), {"first": grammar}
     yield "union", lambda first: made.union(first, grammar), {"first": grammar}
+    if package.__name__ != "xgrammar":
+        yield "then_until", grammar.then_until, {"stop": "x"}
+        yield "repeat", grammar.repeat, {"min": 0, "max": 2}
     yield "Grammar.deserialize_json", made.deserialize_json, {"json_string": grammar.serialize_json()}
     yield "StructuralTag", package.StructuralTag, {"format": {"type": "const_string", "value": "a"}}
     yield "StructuralTag.from_json", package.StructuralTag.from_json, {"json_str": TAG}
