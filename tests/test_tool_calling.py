@@ -142,9 +142,27 @@ def test_a_line_break_in_a_name_that_is_json(model):
 def test_a_builtin_tool_that_harmony_cannot_write():
     tool = {"type": "web search"}
     with pytest.raises(
-        xgr.InvalidArgumentError, match=r"builtin_tools\[0\]: .* cannot write the name 'web search'"
+        xgr.InvalidArgumentError, match=r"^tools\[1\].type: .* cannot write the name 'web search'"
     ):
-        xgr.get_model_structural_tag("harmony", [tool])
+        xgr.get_model_structural_tag("harmony", [TOOL, tool])
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("choice", ["auto", "required", allowed("auto", named("now"), named("a\ud800"))])
+def test_a_refused_name_is_told_by_its_place_in_the_request(model, choice):
+    broken = {"type": "function", "function": {"name": "a\ud800"}}
+    tools = [BUILTIN, TOOL, BUILTIN | {"type": "other"}, OTHER, broken, TOOL]
+    expected = (
+        r"^tools\[4\]\.function\.name: .* cannot write the name 'a\\ud800', since it holds a lone surrogate"
+    )
+    for given in (tools, [tool_calling.choice.read_tools([tool])[0] for tool in tools]):
+        with pytest.raises(xgr.InvalidArgumentError, match=expected) as caught:
+            xgr.get_model_structural_tag(model, given, choice)
+        assert type(caught.value) is xgr.InvalidArgumentError
+    builder = getattr(tool_calling.families, model)
+    functions, builtins, simplified = xgr.normalize_tool_choice(tools, choice)
+    with pytest.raises(xgr.InvalidArgumentError, match=r"^tools\[\d\]\.function\.name: "):
+        getattr(builder, f"get_{model}_structural_tag")(functions, builtins, simplified)
 
 
 def test_options_reach_the_schemas():

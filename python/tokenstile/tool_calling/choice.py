@@ -16,7 +16,7 @@ from tokenstile.tool_calling.schema import (
     ToolParam,
 )
 
-__all__ = ["SimplifiedToolChoice", "Tools", "normalize_tool_choice"]
+__all__ = ["SimplifiedToolChoice", "Tools", "normalize_tool_choice", "read_tools"]
 
 SimplifiedToolChoice: TypeAlias = Literal["auto", "required", "forced"]
 """What a builder is asked for: text or calls, at least one call, just this call."""
@@ -36,9 +36,7 @@ def normalize_tool_choice(
     ``"none"`` is ``"auto"`` without tools; a tool by name is ``"forced"`` with that tool alone; ``allowed_tools``
     leaves the tools that it names. Raises ``ValueError`` where that leaves no tool that must be called.
     """
-    if not isinstance(tools, list | None):
-        raise ValueError("The 'tools' argument must be a list.")  # noqa: TRY004 - what XGrammar raises
-    known = [_TOOL.validate_python(tool) for tool in tools or []]
+    known = read_tools(tools)
     functions = [tool for tool in known if isinstance(tool, FunctionToolParam)]
     builtins = [tool for tool in known if isinstance(tool, BuiltinToolParam)]
     choice = "auto" if tool_choice is None else _CHOICE.validate_python(tool_choice)
@@ -46,6 +44,13 @@ def normalize_tool_choice(
     if simplified == "required" and not functions + builtins:
         raise ValueError("The 'tools' list is empty, which is not allowed when 'tool_choice' is 'required'.")
     return functions, builtins, simplified
+
+
+def read_tools(tools: list[ToolParam | dict[str, Any]] | None) -> list[ToolParam]:
+    """Return the tools as models; those that are models already are themselves."""
+    if not isinstance(tools, list | None):
+        raise ValueError("The 'tools' argument must be a list.")  # noqa: TRY004 - what XGrammar raises
+    return [_TOOL.validate_python(tool) for tool in tools or []]
 
 
 def _chosen(tools: Tools, choice: ToolChoiceOptionParam) -> tuple[Tools, SimplifiedToolChoice]:

@@ -23,7 +23,7 @@ from tokenstile.structural_tag import (
     TagsWithSeparatorFormat,
 )
 from tokenstile.tool_calling.family import family, sequence
-from tokenstile.tool_calling.names import check_names, refuse_name
+from tokenstile.tool_calling.names import check_names, name_of, refuse_name, unwritable
 
 if TYPE_CHECKING:
     from tokenstile.tool_calling.family import Request
@@ -63,17 +63,20 @@ def get_harmony_structural_tag(request: Request) -> Format:
 def _check_names(request: Request) -> None:
     for begin in _FUNCTION:
         check_names("harmony", request.tools, begin)
-    names = [(f"tools[{at}].function.name", tool.function.name) for at, tool in enumerate(request.tools)]
-    names += [(f"builtin_tools[{at}]", _recipient(tool)) for at, tool in enumerate(request.builtin_tools)]
-    for place, name in names:
-        if not name or "<|" in name or any(map(str.isspace, name)):
-            refuse_name(
-                "harmony", place, name, "a recipient ends at white space and at marks, and is not empty"
-            )
+    tools: list[tuple[str, FunctionToolParam | BuiltinToolParam]] = [
+        (f"tools[{at}]", tool) for at, tool in enumerate(request.tools)
+    ]
+    tools += [(f"builtin_tools[{at}]", tool) for at, tool in enumerate(request.builtin_tools)]
+    for place, tool in tools:
+        reason = _unwritable(name_of(tool)[1])
+        if reason is not None:
+            refuse_name("harmony", place, tool, reason)
 
 
-def _recipient(tool: BuiltinToolParam) -> str:
-    return tool.name or tool.type
+def _unwritable(name: str) -> str | None:
+    if "<|" in name or any(map(str.isspace, name)):
+        return "a recipient ends at white space and at marks"
+    return unwritable(name)
 
 
 def _message(channel: str) -> TagFormat:
@@ -84,7 +87,7 @@ def _calls(request: Request) -> list[TagFormat]:
     tools: list[tuple[str, str, FunctionToolParam | BuiltinToolParam]] = [
         (begin, tool.function.name, tool) for tool in request.tools for begin in _FUNCTION
     ]
-    tools += [(begin, _recipient(tool), tool) for tool in request.builtin_tools for begin in _BUILTIN]
+    tools += [(begin, name_of(tool)[1], tool) for tool in request.builtin_tools for begin in _BUILTIN]
     return [
         TagFormat(begin=begin.replace("$name", name), content=request.options.arguments(tool), end="<|call|>")
         for begin, name, tool in tools
