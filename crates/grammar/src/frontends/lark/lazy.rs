@@ -40,7 +40,7 @@ const MAX_WORDS: usize = 256;
 
 /// So many bytes may markers of different lengths have, times the number of lengths, where not all text may stand before
 /// them. It takes half a second to compile.
-const MAX_SIZE: usize = 1 << 14;
+const MAX_SIZE: usize = 1 << 15;
 
 /// A rule that ends with a marker, and what was read of it.
 pub(super) struct Ending<'s> {
@@ -126,7 +126,7 @@ impl<'s> Lowerer<'s> {
             self.any_text_before(name, texts, captures)?
         } else if size(&markers) > MAX_SIZE {
             let condition = format!(
-                "the texts of its `suffix` or `stop` have few lengths, or few bytes: the two numbers give {} when \
+                "the texts of its `suffix` or `stop` have few lengths or few bytes: the two numbers give {} when \
                  multiplied, and {MAX_SIZE} is the most",
                 size(&markers)
             );
