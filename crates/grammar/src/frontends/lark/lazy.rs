@@ -123,7 +123,7 @@ impl<'s> Lowerer<'s> {
         let captures = RuleOptions { capture, stop_capture, ..RuleOptions::default() };
         let follows_any_text = determinize(&self.builder, body, self.budget)? == *Dfa::any_text();
         let whole = if let Some(texts) = texts_of(&markers).filter(|_| follows_any_text) {
-            self.any_text_before(name, texts, captures)?
+            self.any_text_before(name, texts, &captures)?
         } else if size(&markers) > MAX_SIZE {
             let condition = format!(
                 "the texts of its `suffix` or `stop` have few lengths or few bytes: the two numbers give {} when \
@@ -144,7 +144,7 @@ impl<'s> Lowerer<'s> {
         &mut self,
         name: &str,
         mut markers: Vec<&str>,
-        captures: RuleOptions,
+        captures: &RuleOptions,
     ) -> Result<ExprId> {
         // One that holds another before its end never comes to its end.
         let search = FreeText::new(&markers, self.budget)?;
