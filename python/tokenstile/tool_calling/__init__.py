@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.tool_calling import families
-from tokenstile.tool_calling.choice import normalize_tool_choice, read_tools
-from tokenstile.tool_calling.names import RefusedNameError
+from tokenstile.tool_calling.choice import ChosenTools, normalize_tool_choice, read_tools
 from tokenstile.tool_calling.registry import find_builder, model_names, register_model_structural_tag
 
 if TYPE_CHECKING:
@@ -75,19 +74,16 @@ def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
         raise InvalidArgumentError("The 'parallel_tool_calls' argument must be a bool.")
     known = read_tools(tools)
     function_tools, builtin_tools, choice = normalize_tool_choice([*known], tool_choice)
-    try:
-        return builder(
-            function_tools,
-            builtin_tools,
-            choice,
-            mode,
-            any_order=any_order,
-            exclude_special_tokens=exclude_special_tokens,
-            max_whitespace_cnt=max_whitespace_cnt,
-            parallel_tool_calls=parallel_tool_calls,
-        )
-    except RefusedNameError as error:
-        raise error.among(known) from None
+    return builder(
+        ChosenTools(function_tools, known),
+        ChosenTools(builtin_tools, known),
+        choice,
+        mode,
+        any_order=any_order,
+        exclude_special_tokens=exclude_special_tokens,
+        max_whitespace_cnt=max_whitespace_cnt,
+        parallel_tool_calls=parallel_tool_calls,
+    )
 
 
 def _mode(reasoning: bool | str) -> str:

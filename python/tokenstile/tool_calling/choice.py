@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -16,12 +16,17 @@ from tokenstile.tool_calling.schema import (
     ToolParam,
 )
 
-__all__ = ["SimplifiedToolChoice", "Tools", "normalize_tool_choice", "read_tools"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ChosenTools", "SimplifiedToolChoice", "Tools", "normalize_tool_choice", "placed", "read_tools"]
 
 SimplifiedToolChoice: TypeAlias = Literal["auto", "required", "forced"]
 """What a builder is asked for: text or calls, at least one call, just this call."""
 
 Tools: TypeAlias = tuple[list[FunctionToolParam], list[BuiltinToolParam]]
+
+_Tool = TypeVar("_Tool")
 
 _TOOL: TypeAdapter[ToolParam] = TypeAdapter(ToolParam)
 _CHOICE: TypeAdapter[ToolChoiceOptionParam] = TypeAdapter(ToolChoiceOptionParam)
@@ -44,6 +49,28 @@ def normalize_tool_choice(
     if simplified == "required" and not functions + builtins:
         raise ValueError("The 'tools' list is empty, which is not allowed when 'tool_choice' is 'required'.")
     return functions, builtins, simplified
+
+
+class ChosenTools(list[_Tool]):
+    """Some of the tools of a request, which know where they stand in it.
+
+    A family is given the function tools in one list and the built-in ones in another; errors speak of all of them.
+    """
+
+    def __init__(self, chosen: Iterable[_Tool], tools: Iterable[object]) -> None:
+        """Note the places of those that were chosen, which are among the others themselves."""
+        super().__init__(chosen)
+        found: dict[int, int] = {}
+        for at, tool in enumerate(tools):
+            found.setdefault(id(tool), at)
+        self.places = [found[id(tool)] for tool in self]
+
+
+def placed(name: str, tools: list[_Tool]) -> list[tuple[str, _Tool]]:
+    """Return tools with their places: in the request where it is known, or else in a list of this name."""
+    if isinstance(tools, ChosenTools):
+        return [(f"tools[{at}]", tool) for at, tool in zip(tools.places, tools, strict=True)]
+    return [(f"{name}[{at}]", tool) for at, tool in enumerate(tools)]
 
 
 def read_tools(tools: list[ToolParam | dict[str, Any]] | None) -> list[ToolParam]:

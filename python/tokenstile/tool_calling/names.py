@@ -14,13 +14,13 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.tool_calling.choice import placed
 from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = [
-    "RefusedNameError",
     "as_it_is",
     "check_names",
     "in_attribute",
@@ -30,26 +30,6 @@ __all__ = [
     "refuse_name",
     "unwritable",
 ]
-
-
-class RefusedNameError(InvalidArgumentError):
-    """A tool has a name that a family cannot write.
-
-    A family is given the function tools of a request in one list and the built-in ones in another, and says where the
-    tool stands in its list; `among` says where it stands among all of them.
-    """
-
-    tool: FunctionToolParam | BuiltinToolParam | None = None
-    field = ""
-    """The field of the tool that has the name."""
-    problem = ""
-
-    def among(self, tools: Iterable[object]) -> InvalidArgumentError:
-        """Return the error with the place of the tool among those of the request."""
-        places = (at for at, tool in enumerate(tools) if tool is self.tool)
-        return next(
-            (InvalidArgumentError(f"tools[{at}].{self.field}: {self.problem}") for at in places), self
-        )
 
 
 def as_it_is(name: str) -> str:
@@ -91,7 +71,7 @@ def check_names(
     if "$name" not in begin:
         return
     stops = _stops(begin, ends)
-    for at, tool in enumerate(tools):
+    for place, tool in placed("tools", tools):
         name = tool.function.name
         reason = (
             unwritable(name)
@@ -99,7 +79,7 @@ def check_names(
             else unwritable(name) or _refusal_as_it_is(escape(name), stops)
         )
         if reason is not None:
-            refuse_name(family, f"tools[{at}]", tool, reason)
+            refuse_name(family, place, tool, reason)
 
 
 def unwritable(name: str) -> str | None:
@@ -144,7 +124,6 @@ def name_of(tool: FunctionToolParam | BuiltinToolParam) -> tuple[str, str]:
 def refuse_name(family: str, place: str, tool: FunctionToolParam | BuiltinToolParam, reason: str) -> NoReturn:
     """Raise, since a family cannot write the name of the tool that stands at a place."""
     field, name = name_of(tool)
-    problem = f"the family {family!r} cannot write the name {name!r}, since {reason}"
-    error = RefusedNameError(f"{place}.{field}: {problem}")
-    error.tool, error.field, error.problem = tool, field, problem
-    raise error
+    raise InvalidArgumentError(
+        f"{place}.{field}: the family {family!r} cannot write the name {name!r}, since {reason}"
+    )

@@ -22,6 +22,7 @@ from tokenstile.structural_tag import (
     TagFormat,
     TagsWithSeparatorFormat,
 )
+from tokenstile.tool_calling.choice import placed
 from tokenstile.tool_calling.family import family, sequence
 from tokenstile.tool_calling.names import check_names, name_of, refuse_name, unwritable
 
@@ -64,9 +65,9 @@ def _check_names(request: Request) -> None:
     for begin in _FUNCTION:
         check_names("harmony", request.tools, begin)
     tools: list[tuple[str, FunctionToolParam | BuiltinToolParam]] = [
-        (f"tools[{at}]", tool) for at, tool in enumerate(request.tools)
+        *placed("tools", request.tools),
+        *placed("builtin_tools", request.builtin_tools),
     ]
-    tools += [(f"builtin_tools[{at}]", tool) for at, tool in enumerate(request.builtin_tools)]
     for place, tool in tools:
         reason = _unwritable(name_of(tool)[1])
         if reason is not None:
