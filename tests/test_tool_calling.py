@@ -160,6 +160,7 @@ def test_a_refused_name_is_told_by_its_place_in_the_request(model, choice):
             xgr.get_model_structural_tag(model, given, choice)
         assert type(caught.value) is xgr.InvalidArgumentError
     builder = getattr(tool_calling.families, model)
+    # What others call themselves, with lists of their own.
     functions, builtins, simplified = xgr.normalize_tool_choice(tools, choice)
     with pytest.raises(xgr.InvalidArgumentError, match=r"^tools\[\d\]\.function\.name: "):
         getattr(builder, f"get_{model}_structural_tag")(functions, builtins, simplified)

@@ -57,20 +57,21 @@ class ChosenTools(list[_Tool]):
     A family is given the function tools in one list and the built-in ones in another; errors speak of all of them.
     """
 
-    def __init__(self, chosen: Iterable[_Tool], tools: Iterable[object]) -> None:
-        """Note the places of those that were chosen, which are among the others themselves."""
+    def __init__(self, chosen: Iterable[_Tool], request: list[ToolParam]) -> None:
+        """Take those that were chosen, which are among those of the request themselves."""
         super().__init__(chosen)
-        found: dict[int, int] = {}
-        for at, tool in enumerate(tools):
-            found.setdefault(id(tool), at)
-        self.places = [found[id(tool)] for tool in self]
+        self.request = request
 
 
 def placed(name: str, tools: list[_Tool]) -> list[tuple[str, _Tool]]:
     """Return tools with their places: in the request where it is known, or else in a list of this name."""
-    if isinstance(tools, ChosenTools):
-        return [(f"tools[{at}]", tool) for at, tool in zip(tools.places, tools, strict=True)]
-    return [(f"{name}[{at}]", tool) for at, tool in enumerate(tools)]
+    places: dict[int, int] = {}
+    for at, tool in enumerate(tools.request if isinstance(tools, ChosenTools) else ()):
+        places.setdefault(id(tool), at)
+    return [
+        (f"tools[{places[id(tool)]}]" if id(tool) in places else f"{name}[{at}]", tool)
+        for at, tool in enumerate(tools)
+    ]
 
 
 def read_tools(tools: list[ToolParam | dict[str, Any]] | None) -> list[ToolParam]:
