@@ -104,6 +104,10 @@ impl<'s> Lowerer<'s> {
         let Ending { rule, name, body, mut options, marker, at } = ending;
         let (capture, stop_capture) = (options.capture.take(), marker.capture);
         let dfa = determinize(&self.builder, lowered, self.budget)?;
+        if dfa.is_empty() {
+            let message = format!("no text matches the `suffix` or `stop` of the rule `{name}`");
+            return Err(self.error(ErrorKind::Invalid, document, at, message));
+        }
         if let Some(hidden_bytes) = one_length(&dfa) {
             let whole = self.builder.seq([body, lowered]);
             let options = RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, ..options };
