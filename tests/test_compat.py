@@ -47,6 +47,49 @@ except ModuleNotFoundError as error:
     assert run(code) == "xgrammar.no_such_module\n"
 
 
+# The modules of XGrammar 0.2.8 that are no binding, with some of what programs import from each.
+MODULES = {
+    "": "Grammar GrammarCompiler GrammarMatcher StructuralTag TokenizerInfo VocabType",
+    "._version": "__version__ __version_tuple__ version version_tuple __commit_id__ commit_id",
+    ".base": "XGRObject",
+    ".builtin_structural_tag": "get_model_structural_tag normalize_tool_choice get_llama_structural_tag "
+    "register_model_structural_tag FunctionToolParam StructuralTag TriggeredTagsFormat",
+    ".compiler": "CompiledGrammar GrammarCompiler Grammar StructuralTag StructuralTagItem TokenizerInfo",
+    ".config": "get_max_recursion_depth get_serialization_version max_recursion_depth set_max_recursion_depth",
+    ".contrib.hf": "LogitsProcessor",
+    ".exception": "DeserializeFormatError DeserializeVersionError InvalidJSONError InvalidStructuralTagError",
+    ".grammar": "Grammar StructuralTagItem StructuralTag",
+    ".kernels": "",
+    ".kernels.apply_token_bitmask_inplace_cpu": "apply_token_bitmask_inplace_cpu",
+    ".load_binding": "",
+    ".matcher": "BatchGrammarMatcher GrammarMatcher allocate_token_bitmask apply_token_bitmask_inplace "
+    "get_bitmask_shape reset_token_bitmask",
+    ".openai_tool_call_schema": "FunctionToolParam ToolParam ToolChoiceOptionParam",
+    ".structural_tag": "StructuralTag TagFormat TriggeredTagsFormat JSONSchemaFormat",
+    ".testing": "_is_grammar_accept_string _get_matcher_from_grammar",
+    ".tokenizer_info": "TokenizerInfo VocabType",
+}
+
+
+def test_every_module_of_xgrammar_is_there():
+    code = f"""
+import importlib
+from tokenstile.compat import install_as_xgrammar
+install_as_xgrammar()
+for name, wanted in {MODULES!r}.items():
+    module = importlib.import_module("xgrammar" + name)
+    for one in wanted.split():
+        getattr(module, one)
+# It has had these once.
+for gone in ("support", "version"):
+    try:
+        importlib.import_module("xgrammar." + gone)
+    except ModuleNotFoundError as error:
+        print(error.name)
+"""
+    assert run(code) == "xgrammar.support\nxgrammar.version\n"
+
+
 def test_too_late():
     code = """
 import sys, types

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 
 import pytest
 
@@ -111,3 +112,49 @@ def test_a_small_language():
     assert accepts(grammar, "x = 1 + 2*(y+3); # done\ny = x ;\n")
     assert not accepts(grammar, "x = 1 +;")
     assert not accepts(grammar, "x y = 1;")
+
+
+def first_marker(text, markers):
+    """Return where the first marker in a text ends, and the longest of those that end there."""
+    for end in range(1, len(text) + 1):
+        found = [marker for marker in markers if text[:end].endswith(marker)]
+        if found:
+            return end, max(found, key=len)
+    return None, ""
+
+
+@pytest.mark.parametrize("body", [r"/(.|\n)*/", "/[a-c]*/"])
+def test_captures_before_random_markers(body):
+    chance = random.Random(body)  # noqa: S311 - a test
+    info = xgr.TokenizerInfo([bytes([byte]) for byte in range(256)])
+    compiler = xgr.GrammarCompiler(info, max_threads=1)
+    for _ in range(60):
+        markers = ["".join(chance.choices("ab", k=chance.randint(1, 4))) for _ in range(chance.randint(1, 4))]
+        listed = " | ".join(f'"{marker}"' for marker in markers)
+        stop = chance.choice(["STOP", "/" + "|".join(markers) + "/"])
+        head = f'start: "-" text "!"\ntext[stop={stop}, capture, stop_capture="end"]: {body}\n'
+        compiled = compiler.compile_lark(f"{head}STOP: {listed}\n")
+        for _ in range(12):
+            text = "".join(chance.choices("abc", k=chance.randint(0, 7)))
+            end, marker = first_marker(text, markers)
+            matcher = xgr.GrammarMatcher(compiled)
+            fits = matcher.accept_string(f"-{text}!") and matcher.is_completed()
+            assert fits == (end == len(text)), (markers, text)
+            if end == len(text):
+                before = text.removesuffix(marker).encode()
+                assert dict(matcher.get_captures()) == {"text": before, "end": marker.encode()}, markers
+
+
+def many_stops(count, body):
+    words = "|".join(f"<{at}{'x' * at}>" for at in range(count))
+    return f"start: text\ntext[stop=/{words}/, capture]: {body}"
+
+
+def test_captures_before_markers_of_many_lengths():
+    """One automaton for all of them, or an error: not one for each."""
+    sizes = [len(str(xgr.Grammar.from_lark(many_stops(count, r"/(.|\n)*/")))) for count in (50, 100)]
+    assert sizes[1] < 5 * sizes[0]
+    xgr.Grammar.from_lark(many_stops(15, "/[a-z<>]*/"))
+    with pytest.raises(xgr.UnsupportedFeatureError, match="few lengths or few bytes") as caught:
+        xgr.Grammar.from_lark(many_stops(100, "/[a-z<>]*/"))
+    assert caught.value.line == 2

@@ -429,10 +429,12 @@ def test_half_a_character_is_refused_with_its_place(tag, path):
         assert "lone surrogate" in str(error)
 
 
-def test_half_a_character_in_a_name_of_a_tool():
-    tools = [{"type": "function", "function": {"name": SURROGATE, "parameters": {"type": "object"}}}]
+def test_half_a_character_in_a_schema_of_a_tool():
+    schema = {"type": "object", "properties": {SURROGATE: {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": "add", "parameters": schema}}]
     tag = xgr.get_model_structural_tag("qwen_3", tools, reasoning="disabled")
-    assert refused(xgr.Grammar.from_structural_tag, tag).path == "format.tags[0].begin"
+    path = "format.tags[0].content.json_schema.properties"
+    assert refused(xgr.Grammar.from_structural_tag, tag).path == path
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), b"\xff", object()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
 from pathlib import Path
 
@@ -141,9 +142,28 @@ def test_a_line_break_in_a_name_that_is_json(model):
 def test_a_builtin_tool_that_harmony_cannot_write():
     tool = {"type": "web search"}
     with pytest.raises(
-        xgr.InvalidArgumentError, match=r"builtin_tools\[0\]: .* cannot write the name 'web search'"
+        xgr.InvalidArgumentError, match=r"^tools\[1\].type: .* cannot write the name 'web search'"
     ):
-        xgr.get_model_structural_tag("harmony", [tool])
+        xgr.get_model_structural_tag("harmony", [TOOL, tool])
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+@pytest.mark.parametrize("choice", ["auto", "required", allowed("auto", named("now"), named("a\ud800"))])
+def test_a_refused_name_is_told_by_its_place_in_the_request(model, choice):
+    broken = {"type": "function", "function": {"name": "a\ud800"}}
+    tools = [BUILTIN, TOOL, BUILTIN | {"type": "other"}, OTHER, broken, TOOL]
+    expected = (
+        r"^tools\[4\]\.function\.name: .* cannot write the name 'a\\ud800', since it holds a lone surrogate"
+    )
+    for given in (tools, [tool_calling.choice.read_tools([tool])[0] for tool in tools]):
+        with pytest.raises(xgr.InvalidArgumentError, match=expected) as caught:
+            xgr.get_model_structural_tag(model, given, choice)
+        assert type(caught.value) is xgr.InvalidArgumentError
+    builder = getattr(tool_calling.families, model)
+    # What others call themselves, with lists of their own.
+    functions, builtins, simplified = xgr.normalize_tool_choice(tools, choice)
+    with pytest.raises(xgr.InvalidArgumentError, match=r"^tools\[\d\]\.function\.name: "):
+        getattr(builder, f"get_{model}_structural_tag")(functions, builtins, simplified)
 
 
 def test_options_reach_the_schemas():
@@ -331,6 +351,59 @@ def test_names_that_read_as_marks_are_refused(family, name):
     tool = {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
     with pytest.raises(xgr.InvalidArgumentError, match=r"tools\[0\].function.name"):
         xgr.get_model_structural_tag(family, [tool])
+
+
+def messages_of_harmony(letters):
+    """Return what a model writes: thoughts, answers and calls, one for each letter."""
+    texts = {
+        "t": "<|channel|>analysis<|message|>why<|end|>",
+        "f": "<|channel|>final<|message|>hi<|return|>",
+        "c": "<|channel|>commentary to=functions.add<|constrain|>json<|message|>{}<|call|>",
+        "d": " to=functions.now<|channel|>commentary json<|message|>{}<|call|>",
+    }
+    return "<|start|>assistant".join(texts[letter] for letter in letters)
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+@pytest.mark.parametrize("reasoning", ["enabled", "disabled"])
+@pytest.mark.parametrize("choice", ["auto", "required", "forced"])
+def test_all_orders_of_messages_of_harmony(choice, reasoning, parallel):
+    tag = xgr.get_model_structural_tag(
+        "harmony",
+        [TOOL, OTHER],
+        named("add") if choice == "forced" else choice,
+        reasoning,
+        parallel_tool_calls=parallel,
+    )
+    compiled = xgr.Grammar.from_structural_tag(tag)
+    once = choice == "forced" or not parallel
+    known = ("c" if choice == "forced" else "cd") + ("f" if choice == "auto" else "")
+    known += "t" if reasoning == "enabled" else ""
+    for length in range(5):
+        for letters in map("".join, itertools.product("tfcd", repeat=length)):
+            calls = letters.count("c") + letters.count("d")
+            fits = set(letters) <= set(known) and (choice == "auto" or calls > 0)
+            fits &= not once or calls == 0 or (calls == 1 and letters[-1] in "cd")
+            text = messages_of_harmony(letters)
+            assert xgr.testing._is_grammar_accept_string(compiled, text) == fits, letters
+
+
+@pytest.mark.parametrize("model", FAMILIES)
+def test_a_tag_is_as_long_as_its_tools(model):
+    """No choice makes a family write its tools down more often than any other does."""
+
+    def count(choice, reasoning, parallel):
+        tag = xgr.get_model_structural_tag(model, [tool], choice, reasoning, parallel_tool_calls=parallel)
+        return tag.model_dump_json().count('"just_here"')
+
+    properties = {"just_here": {"type": "string"}}
+    tool = TOOL | {"function": {"name": "add", "parameters": {"properties": properties}}}
+    counts = {
+        count(*asked)
+        for asked in itertools.product(["auto", "required"], ["enabled", "disabled", "auto"], [True, False])
+    }
+    assert len(counts) == 1
+    assert counts.pop() <= 3
 
 
 REQUIRED = [

@@ -1,5 +1,21 @@
-"""The families under the module name that XGrammar gives them; see `tokenstile.tool_calling`."""
+"""The families under the module name that XGrammar gives them; see `tokenstile.tool_calling`.
 
+What they take and make can be imported from here too, because XGrammar's module has it.
+"""
+
+from tokenstile.structural_tag import (
+    AnyTextFormat,
+    ConstStringFormat,
+    JSONSchemaFormat,
+    OptionalFormat,
+    OrFormat,
+    RegexFormat,
+    SequenceFormat,
+    StructuralTag,
+    TagFormat,
+    TagsWithSeparatorFormat,
+    TriggeredTagsFormat,
+)
 from tokenstile.tool_calling import (
     get_builtin_structural_tag,
     get_model_structural_tag,
@@ -24,8 +40,33 @@ from tokenstile.tool_calling.families.minimax_m3 import get_minimax_m3_structura
 from tokenstile.tool_calling.families.qwen_3 import get_qwen_3_structural_tag
 from tokenstile.tool_calling.families.qwen_3_5 import get_qwen_3_5_structural_tag
 from tokenstile.tool_calling.families.qwen_3_coder import get_qwen_3_coder_structural_tag
+from tokenstile.tool_calling.schema import (
+    AllowedToolChoiceParam,
+    BuiltinToolChoiceParam,
+    BuiltinToolParam,
+    FunctionDefinition,
+    FunctionToolParam,
+    NamedToolChoiceParam,
+)
 
 __all__ = [
+    "AllowedToolChoiceParam",
+    "AnyTextFormat",
+    "BuiltinToolChoiceParam",
+    "BuiltinToolParam",
+    "ConstStringFormat",
+    "FunctionDefinition",
+    "FunctionToolParam",
+    "JSONSchemaFormat",
+    "NamedToolChoiceParam",
+    "OptionalFormat",
+    "OrFormat",
+    "RegexFormat",
+    "SequenceFormat",
+    "StructuralTag",
+    "TagFormat",
+    "TagsWithSeparatorFormat",
+    "TriggeredTagsFormat",
     "get_builtin_structural_tag",
     "get_cohere_structural_tag",
     "get_deepseek_r1_structural_tag",

@@ -4,6 +4,7 @@
 
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 use crate::errors;
 
@@ -43,6 +44,21 @@ pub(crate) fn temperature(object: &Bound<'_, PyAny>) -> PyResult<Option<f32>> {
         return Ok(None);
     }
     object.extract().map(Some).map_err(|_| wrong(object, "a number"))
+}
+
+/// A text.
+pub(crate) fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    object.cast::<PyString>().map_err(|_| wrong(object, "a str"))?.to_str()
+}
+
+/// A number with a fraction.
+pub(crate) fn real(object: &Bound<'_, PyAny>) -> PyResult<f64> {
+    object.extract().map_err(|_| wrong(object, "a number"))
+}
+
+/// A number with a fraction that may be left out.
+pub(crate) fn real_or_none(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
+    if object.is_none() { Ok(None) } else { real(object).map(Some) }
 }
 
 /// Two separators, in a tuple or in a list.

@@ -11,6 +11,7 @@ use tokenstile_engine::vocab::Vocab;
 use tokenstile_engine::{CompiledGrammar as Compiled, EngineLimits, Stats};
 use tokenstile_grammar::Limits;
 
+use crate::arguments;
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
 use crate::json_schema::Report;
@@ -61,7 +62,11 @@ impl CompiledGrammar {
     /// Raises ``InvalidJSONError``, ``DeserializeVersionError``, or ``DeserializeFormatError`` if the text is something
     /// else or the tokenizer is another.
     #[staticmethod]
-    fn deserialize_json(py: Python<'_>, json_str: &str, tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Self> {
+    fn deserialize_json(
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::text)] json_str: &str,
+        tokenizer_info: &Bound<'_, PyAny>,
+    ) -> PyResult<Self> {
         let vocab = vocab_of(tokenizer_info)?;
         let grammar = serialize::compiled_from_json(py, json_str, &metadata_of(tokenizer_info)?)?;
         let ir = tokenstile_grammar::Grammar::clone(grammar.ir());

@@ -169,8 +169,8 @@ impl GrammarCompiler {
     fn compile_grammar(
         &self,
         grammar: &Bound<'_, PyAny>,
-        root_rule_name: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::text)] root_rule_name: &str,
+        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         let py = grammar.py();
@@ -193,8 +193,8 @@ impl GrammarCompiler {
     fn compile_regex(
         &self,
         py: Python<'_>,
-        regex: &str,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::text)] regex: &str,
+        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         self.compile(py, Work::Regex(regex.into()), None, Patience { timeout, cancel })
@@ -205,9 +205,9 @@ impl GrammarCompiler {
     fn compile_lark(
         &self,
         py: Python<'_>,
-        lark_string: &str,
+        #[pyo3(from_py_with = arguments::text)] lark_string: &str,
         named_grammars: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         let named = lark::named_grammars(named_grammars)?.into();
@@ -237,10 +237,10 @@ impl GrammarCompiler {
         #[pyo3(from_py_with = arguments::flag)] strict_mode: bool,
         #[pyo3(from_py_with = arguments::number_or_none)] max_whitespace_cnt: Option<i64>,
         #[pyo3(from_py_with = arguments::flag_or_none)] any_order: Option<bool>,
-        formats: &str,
-        on_unsupported: &str,
+        #[pyo3(from_py_with = arguments::text)] formats: &str,
+        #[pyo3(from_py_with = arguments::text)] on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         let py = schema.py();
@@ -274,7 +274,7 @@ impl GrammarCompiler {
         &self,
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<CompiledGrammar> {
@@ -287,7 +287,7 @@ impl GrammarCompiler {
     fn compile_builtin_json_grammar(
         &self,
         py: Python<'_>,
-        timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         self.compile(py, Work::BuiltinJson, None, Patience { timeout, cancel })

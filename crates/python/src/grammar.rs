@@ -63,8 +63,8 @@ impl Grammar {
     #[pyo3(signature = (ebnf_string, *, root_rule_name = "root", tokenizer_info = None, limits = None))]
     fn from_ebnf(
         py: Python<'_>,
-        ebnf_string: &str,
-        root_rule_name: &str,
+        #[pyo3(from_py_with = arguments::text)] ebnf_string: &str,
+        #[pyo3(from_py_with = arguments::text)] root_rule_name: &str,
         tokenizer_info: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -88,7 +88,7 @@ impl Grammar {
     #[pyo3(signature = (regex_string, *, print_converted_ebnf = false, limits = None))]
     fn from_regex(
         py: Python<'_>,
-        regex_string: &str,
+        #[pyo3(from_py_with = arguments::text)] regex_string: &str,
         #[pyo3(from_py_with = arguments::flag)] print_converted_ebnf: bool,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -111,7 +111,7 @@ impl Grammar {
     #[pyo3(signature = (lark_string, *, tokenizer_info = None, named_grammars = None, limits = None))]
     fn from_lark(
         py: Python<'_>,
-        lark_string: &str,
+        #[pyo3(from_py_with = arguments::text)] lark_string: &str,
         tokenizer_info: Option<&Bound<'_, PyAny>>,
         named_grammars: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
@@ -160,8 +160,8 @@ impl Grammar {
         #[pyo3(from_py_with = arguments::number_or_none)] max_whitespace_cnt: Option<i64>,
         #[pyo3(from_py_with = arguments::flag)] print_converted_ebnf: bool,
         #[pyo3(from_py_with = arguments::flag_or_none)] any_order: Option<bool>,
-        formats: &str,
-        on_unsupported: &str,
+        #[pyo3(from_py_with = arguments::text)] formats: &str,
+        #[pyo3(from_py_with = arguments::text)] on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -292,7 +292,12 @@ impl Grammar {
 
     /// The strings of this grammar, each followed by any text up to the first ``stop``, which is the end.
     #[pyo3(signature = (stop, *, limits = None))]
-    fn then_until(&self, py: Python<'_>, stop: &str, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    fn then_until(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::text)] stop: &str,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
         let made = interruptible(py, limits, |budget| ir::then_until(self.ir(), stop, budget))?;
         from_result(py, made)
@@ -333,7 +338,10 @@ impl Grammar {
     ///
     /// Raises ``InvalidJSONError``, ``DeserializeFormatError`` or ``DeserializeVersionError``.
     #[staticmethod]
-    fn deserialize_json(py: Python<'_>, json_string: &str) -> PyResult<Self> {
+    fn deserialize_json(
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::text)] json_string: &str,
+    ) -> PyResult<Self> {
         serialize::grammar_from_json(py, json_string)
     }
 

@@ -13,6 +13,7 @@ use tokenstile_grammar::frontends::json_schema::{
     self as front_end, Finding, Formats, OnUnsupported, Options, Outcome,
 };
 
+use crate::arguments;
 use crate::errors::{self, Source};
 use crate::limits::{CompileLimits, interruptible};
 
@@ -87,8 +88,8 @@ pub(crate) fn check_schema<'py>(
     schema: &Bound<'py, PyAny>,
     strict_mode: bool,
     any_order: Option<bool>,
-    formats: &str,
-    on_unsupported: &str,
+    #[pyo3(from_py_with = arguments::text)] formats: &str,
+    #[pyo3(from_py_with = arguments::text)] on_unsupported: &str,
     registry: Option<&Bound<'py, PyAny>>,
     limits: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {

@@ -202,7 +202,7 @@ impl GrammarMatcher {
         retrieve_next_sibling: &Bound<'_, PyAny>,
         draft_tokens: &Bound<'_, PyAny>,
         token_bitmask: &Bound<'_, PyAny>,
-        time_threshold: f64,
+        #[pyo3(from_py_with = arguments::real)] time_threshold: f64,
         temperatures: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let arrays = draft_tree::Arrays::open(

@@ -18,6 +18,7 @@ use tokenstile_engine::vocab::{
     tiktoken,
 };
 
+use crate::arguments;
 use crate::errors;
 
 /// A vocabulary with what goes with it.
@@ -72,7 +73,10 @@ impl TokenizerInfo {
     }
 
     #[staticmethod]
-    fn from_vocab_and_metadata(encoded_vocab: &Bound<'_, PyAny>, metadata: &str) -> PyResult<Self> {
+    fn from_vocab_and_metadata(
+        encoded_vocab: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::text)] metadata: &str,
+    ) -> PyResult<Self> {
         let py = encoded_vocab.py();
         let options = Vocab::options_from_metadata_json(metadata).map_err(|error| to_python(py, error))?;
         Self::wrap(py, Vocab::from_encoded(names_of(encoded_vocab)?, options))
@@ -92,7 +96,7 @@ impl TokenizerInfo {
     #[staticmethod]
     fn from_tokenizer_json(
         py: Python<'_>,
-        text: &str,
+        #[pyo3(from_py_with = arguments::text)] text: &str,
         vocab_size: Option<usize>,
         stop_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
@@ -113,13 +117,19 @@ impl TokenizerInfo {
     }
 
     #[staticmethod]
-    fn deserialize_json(py: Python<'_>, text: &str) -> PyResult<Self> {
+    fn deserialize_json(
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::text)] text: &str,
+    ) -> PyResult<Self> {
         Self::wrap(py, py.detach(|| Vocab::from_saved_json(text)))
     }
 
     /// The kind's number and the prefix space that the steps of a `tokenizer.json` tell.
     #[staticmethod]
-    fn detect_metadata(py: Python<'_>, text: &str) -> PyResult<(u8, bool)> {
+    fn detect_metadata(
+        py: Python<'_>,
+        #[pyo3(from_py_with = arguments::text)] text: &str,
+    ) -> PyResult<(u8, bool)> {
         let found = tokenizer_json::metadata_from_text(text).map_err(|error| to_python(py, error))?;
         Ok((found.kind.as_number(), found.add_prefix_space))
     }

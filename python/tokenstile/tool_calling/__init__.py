@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.tool_calling import families
-from tokenstile.tool_calling.choice import normalize_tool_choice
+from tokenstile.tool_calling.choice import ChosenTools, normalize_tool_choice, read_tools
 from tokenstile.tool_calling.registry import find_builder, model_names, register_model_structural_tag
 
 if TYPE_CHECKING:
@@ -72,10 +72,11 @@ def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     mode = _mode(reasoning)
     if not isinstance(parallel_tool_calls, bool):
         raise InvalidArgumentError("The 'parallel_tool_calls' argument must be a bool.")
-    function_tools, builtin_tools, choice = normalize_tool_choice(tools, tool_choice)
+    known = read_tools(tools)
+    function_tools, builtin_tools, choice = normalize_tool_choice([*known], tool_choice)
     return builder(
-        function_tools,
-        builtin_tools,
+        ChosenTools(function_tools, known),
+        ChosenTools(builtin_tools, known),
         choice,
         mode,
         any_order=any_order,

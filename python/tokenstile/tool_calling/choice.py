@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -16,12 +16,17 @@ from tokenstile.tool_calling.schema import (
     ToolParam,
 )
 
-__all__ = ["SimplifiedToolChoice", "Tools", "normalize_tool_choice"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["ChosenTools", "SimplifiedToolChoice", "Tools", "normalize_tool_choice", "placed", "read_tools"]
 
 SimplifiedToolChoice: TypeAlias = Literal["auto", "required", "forced"]
 """What a builder is asked for: text or calls, at least one call, just this call."""
 
 Tools: TypeAlias = tuple[list[FunctionToolParam], list[BuiltinToolParam]]
+
+_Tool = TypeVar("_Tool")
 
 _TOOL: TypeAdapter[ToolParam] = TypeAdapter(ToolParam)
 _CHOICE: TypeAdapter[ToolChoiceOptionParam] = TypeAdapter(ToolChoiceOptionParam)
@@ -36,9 +41,7 @@ def normalize_tool_choice(
     ``"none"`` is ``"auto"`` without tools; a tool by name is ``"forced"`` with that tool alone; ``allowed_tools``
     leaves the tools that it names. Raises ``ValueError`` where that leaves no tool that must be called.
     """
-    if not isinstance(tools, list | None):
-        raise ValueError("The 'tools' argument must be a list.")  # noqa: TRY004 - what XGrammar raises
-    known = [_TOOL.validate_python(tool) for tool in tools or []]
+    known = read_tools(tools)
     functions = [tool for tool in known if isinstance(tool, FunctionToolParam)]
     builtins = [tool for tool in known if isinstance(tool, BuiltinToolParam)]
     choice = "auto" if tool_choice is None else _CHOICE.validate_python(tool_choice)
@@ -46,6 +49,36 @@ def normalize_tool_choice(
     if simplified == "required" and not functions + builtins:
         raise ValueError("The 'tools' list is empty, which is not allowed when 'tool_choice' is 'required'.")
     return functions, builtins, simplified
+
+
+class ChosenTools(list[_Tool]):
+    """Some of the tools of a request, which know where they stand in it.
+
+    A family is given the function tools in one list and the built-in ones in another; errors speak of all of them.
+    """
+
+    def __init__(self, chosen: Iterable[_Tool], request: list[ToolParam]) -> None:
+        """Take those that were chosen, which are among those of the request themselves."""
+        super().__init__(chosen)
+        self.request = request
+
+
+def placed(name: str, tools: list[_Tool]) -> list[tuple[str, _Tool]]:
+    """Return tools with their places: in the request where it is known, or else in a list of this name."""
+    places: dict[int, int] = {}
+    for at, tool in enumerate(tools.request if isinstance(tools, ChosenTools) else ()):
+        places.setdefault(id(tool), at)
+    return [
+        (f"tools[{places[id(tool)]}]" if id(tool) in places else f"{name}[{at}]", tool)
+        for at, tool in enumerate(tools)
+    ]
+
+
+def read_tools(tools: list[ToolParam | dict[str, Any]] | None) -> list[ToolParam]:
+    """Return the tools as models; those that are models already are themselves."""
+    if not isinstance(tools, list | None):
+        raise ValueError("The 'tools' argument must be a list.")  # noqa: TRY004 - what XGrammar raises
+    return [_TOOL.validate_python(tool) for tool in tools or []]
 
 
 def _chosen(tools: Tools, choice: ToolChoiceOptionParam) -> tuple[Tools, SimplifiedToolChoice]:

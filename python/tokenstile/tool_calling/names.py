@@ -14,13 +14,22 @@ import re
 from typing import TYPE_CHECKING, NoReturn
 
 from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.tool_calling.choice import placed
+from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tokenstile.tool_calling.schema import FunctionToolParam
-
-__all__ = ["as_it_is", "check_names", "in_attribute", "in_json", "in_xml", "refuse_name"]
+__all__ = [
+    "as_it_is",
+    "check_names",
+    "in_attribute",
+    "in_json",
+    "in_xml",
+    "name_of",
+    "refuse_name",
+    "unwritable",
+]
 
 
 def as_it_is(name: str) -> str:
@@ -62,18 +71,26 @@ def check_names(
     if "$name" not in begin:
         return
     stops = _stops(begin, ends)
-    for at, tool in enumerate(tools):
+    for place, tool in placed("tools", tools):
         name = tool.function.name
         reason = (
-            _refusal(name) if escape is in_json else _refusal(name) or _refusal_as_it_is(escape(name), stops)
+            unwritable(name)
+            if escape is in_json
+            else unwritable(name) or _refusal_as_it_is(escape(name), stops)
         )
         if reason is not None:
-            refuse_name(family, f"tools[{at}].function.name", name, reason)
+            refuse_name(family, place, tool, reason)
 
 
-def _refusal(name: str) -> str | None:
+def unwritable(name: str) -> str | None:
     """Return why no family can write a name, if none can."""
-    return None if name else "it is empty"
+    if not name:
+        return "it is empty"
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return "it holds a lone surrogate, which no text can hold"
+    return None
 
 
 def _refusal_as_it_is(written: str, stops: tuple[str, ...]) -> str | None:
@@ -97,8 +114,16 @@ def _stops(begin: str, ends: Iterable[str]) -> tuple[str, ...]:
     return (after,) if after else tuple(ends)
 
 
-def refuse_name(family: str, place: str, name: str, reason: str) -> NoReturn:
-    """Raise, since a family cannot write the name that stands at a place."""
+def name_of(tool: FunctionToolParam | BuiltinToolParam) -> tuple[str, str]:
+    """Return the field of a tool that has its name, and the name."""
+    if isinstance(tool, FunctionToolParam):
+        return "function.name", tool.function.name
+    return ("name", tool.name) if tool.name else ("type", tool.type)
+
+
+def refuse_name(family: str, place: str, tool: FunctionToolParam | BuiltinToolParam, reason: str) -> NoReturn:
+    """Raise, since a family cannot write the name of the tool that stands at a place."""
+    field, name = name_of(tool)
     raise InvalidArgumentError(
-        f"{place}: the family {family!r} cannot write the name {name!r}, since {reason}"
+        f"{place}.{field}: the family {family!r} cannot write the name {name!r}, since {reason}"
     )

@@ -26,6 +26,8 @@ const EDGES_A_STATE: usize = 32;
 pub struct FreeText {
     strings: Vec<Box<str>>,
     trie: StringTrie,
+    /// The nodes that are proper ends of strings.
+    proper_ends: Vec<bool>,
 }
 
 /// Nodes at which a text must not end, sorted.
@@ -58,7 +60,8 @@ impl FreeText {
     pub fn new<T: AsRef<str>>(strings: &[T], budget: &Budget) -> Result<Self> {
         let strings = distinct(strings);
         let trie = StringTrie::new(&strings, budget)?;
-        Ok(FreeText { strings, trie })
+        let proper_ends = trie.proper_ends();
+        Ok(FreeText { strings, trie, proper_ends })
     }
 
     /// One of the strings that `text` holds, if it holds any.
@@ -72,10 +75,26 @@ impl FreeText {
     /// The nodes where a text must not end if `before` follows it, because one of the strings would begin in the
     /// text and end within `before`.
     pub fn spoiled_by(&self, before: &str, budget: &Budget) -> Result<Spoiled> {
+        // PERF: so it is for nearly all tags and triggers, and looking at all strings for each of them is quadratic: the
+        // text before 3,000 triggers took 0.9 s.
+        if self.is_apart(before) {
+            return Ok(Spoiled::default());
+        }
         let spoiled = self.trie.spoiled_by(&self.strings, before, budget)?;
         let is_text = |node: &NodeId| self.trie.node(*node).longest == 0;
         let nodes = (0..).zip(spoiled).filter(|&(_, spoiled)| spoiled).map(|(node, _)| node);
         Ok(Spoiled(nodes.filter(is_text).collect()))
+    }
+
+    /// Whether `before` begins one of the strings, and no proper end of one begins it.
+    fn is_apart(&self, before: &str) -> bool {
+        let mut node = ROOT;
+        before.bytes().all(|byte| {
+            self.trie.child(node, byte).is_some_and(|child| {
+                node = child;
+                !self.proper_ends[child as usize]
+            })
+        })
     }
 
     /// For each node the bytes that lead elsewhere than to the root, sorted.
@@ -210,6 +229,22 @@ mod tests {
             let (found, expected) = check(&strings, &before, &text);
             prop_assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn the_short_way_finds_what_the_long_way_does() {
+        let budget = Budget::default();
+        for strings in
+            [&["ab", "bc"][..], &["<a>", "<b>"], &["aa"], &["ab", "xaby"], &["é", "aé"], &["ab", "abb"]]
+        {
+            let free = FreeText::new(strings, &budget).unwrap();
+            for string in strings {
+                let long = free.trie.spoiled_by(&free.strings, string, &budget).unwrap();
+                assert!(!free.is_apart(string) || !long.contains(&true), "{strings:?}, {string:?}");
+            }
+        }
+        let apart = FreeText::new(&["<a>", "<b>"], &budget).unwrap();
+        assert!(apart.is_apart("<a>") && !apart.is_apart("a>"));
     }
 
     #[test]

@@ -126,6 +126,20 @@ impl StringTrie {
         })
     }
 
+    /// For each node whether it is an end of one of the strings, and not the whole of it.
+    pub(super) fn proper_ends(&self) -> Vec<bool> {
+        let mut found = vec![false; self.nodes.len()];
+        for (id, _) in (0..).zip(&self.nodes).filter(|(_, node)| node.longest == node.depth) {
+            for end in self.ends(id).skip(1) {
+                // The ends of an end that was found were found with it.
+                if end == ROOT || std::mem::replace(&mut found[end as usize], true) {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
     /// The nodes at which a text must not end if `before` follows it, because one of `strings`, of which the trie is, would
     /// begin in the text and end within `before`; by node.
     ///

@@ -18,11 +18,13 @@ from tokenstile.structural_tag import (
     Format,
     OptionalFormat,
     OrFormat,
+    StarFormat,
     TagFormat,
     TagsWithSeparatorFormat,
 )
+from tokenstile.tool_calling.choice import placed
 from tokenstile.tool_calling.family import family, sequence
-from tokenstile.tool_calling.names import check_names, refuse_name
+from tokenstile.tool_calling.names import check_names, name_of, refuse_name, unwritable
 
 if TYPE_CHECKING:
     from tokenstile.tool_calling.family import Request
@@ -62,17 +64,20 @@ def get_harmony_structural_tag(request: Request) -> Format:
 def _check_names(request: Request) -> None:
     for begin in _FUNCTION:
         check_names("harmony", request.tools, begin)
-    names = [(f"tools[{at}].function.name", tool.function.name) for at, tool in enumerate(request.tools)]
-    names += [(f"builtin_tools[{at}]", _recipient(tool)) for at, tool in enumerate(request.builtin_tools)]
-    for place, name in names:
-        if not name or "<|" in name or any(map(str.isspace, name)):
-            refuse_name(
-                "harmony", place, name, "a recipient ends at white space and at marks, and is not empty"
-            )
+    tools: list[tuple[str, FunctionToolParam | BuiltinToolParam]] = [
+        *placed("tools", request.tools),
+        *placed("builtin_tools", request.builtin_tools),
+    ]
+    for place, tool in tools:
+        reason = _unwritable(name_of(tool)[1])
+        if reason is not None:
+            refuse_name("harmony", place, tool, reason)
 
 
-def _recipient(tool: BuiltinToolParam) -> str:
-    return tool.name or tool.type
+def _unwritable(name: str) -> str | None:
+    if "<|" in name or any(map(str.isspace, name)):
+        return "a recipient ends at white space and at marks"
+    return unwritable(name)
 
 
 def _message(channel: str) -> TagFormat:
@@ -83,7 +88,7 @@ def _calls(request: Request) -> list[TagFormat]:
     tools: list[tuple[str, str, FunctionToolParam | BuiltinToolParam]] = [
         (begin, tool.function.name, tool) for tool in request.tools for begin in _FUNCTION
     ]
-    tools += [(begin, _recipient(tool), tool) for tool in request.builtin_tools for begin in _BUILTIN]
+    tools += [(begin, name_of(tool)[1], tool) for tool in request.builtin_tools for begin in _BUILTIN]
     return [
         TagFormat(begin=begin.replace("$name", name), content=request.options.arguments(tool), end="<|call|>")
         for begin, name, tool in tools
@@ -94,28 +99,32 @@ def _list(tags: list[TagFormat], *, once: bool = False) -> TagsWithSeparatorForm
     return TagsWithSeparatorFormat(tags=tags, separator=_NEXT, at_least_one=True, stop_after_first=once)
 
 
-def _then(first: Format, second: Format) -> Format:
-    return sequence(first, ConstStringFormat(value=_NEXT), second)
+# In what follows every call is written down once: the text of a tag is as long as its calls are many.
 
 
 def _calls_among(calls: list[TagFormat], messages: list[TagFormat], *, once: bool) -> Format:
     """Return messages and calls in any order, or nothing; if there is one call at most, it comes last."""
     if not (once and calls):
         return OptionalFormat(content=_list([*calls, *messages]))
-    call, before = _list(calls, once=True), _list(messages)
-    return OptionalFormat(content=OrFormat(elements=[before, call, _then(before, call)]))
+    last = sequence(_before(messages), _list(calls, once=True))
+    return OptionalFormat(content=OrFormat(elements=[_list(messages), last]))
 
 
 def _calls_after(calls: list[TagFormat], thought: list[TagFormat], *, once: bool) -> Format:
     """Return thoughts, a call, and where there may be more than one, thoughts and calls."""
-    call: Format = _list(calls, once=once or bool(thought))
     if not thought:
+        return _list(calls, once=once)
+    call = sequence(_before(thought), _list(calls, once=True))
+    if once:
         return call
-    if not once:
-        call = _followed(call, [*calls, *thought])
-    return OrFormat(elements=[call, _then(_list(thought), call)])
+    return sequence(_list([TagFormat(begin="", content=call, end="")]), _after(thought))
 
 
-def _followed(call: Format, others: list[TagFormat]) -> Format:
-    more = sequence(ConstStringFormat(value=_NEXT), _list(others))
-    return sequence(call, OptionalFormat(content=more))
+def _before(messages: list[TagFormat]) -> Format:
+    """Return any number of messages that something follows."""
+    return StarFormat(content=sequence(_list(messages, once=True), ConstStringFormat(value=_NEXT)))
+
+
+def _after(messages: list[TagFormat]) -> Format:
+    """Return any number of messages that follow something."""
+    return StarFormat(content=sequence(ConstStringFormat(value=_NEXT), _list(messages, once=True)))

@@ -73,6 +73,8 @@ pub struct Expander<'b> {
     pub options: &'b Options,
     /// What was found on the way.
     pub findings: Vec<Finding>,
+    /// Whether anybody asks for that.
+    pub reports: bool,
     /// Whether it matters which keys and items were evaluated.
     pub tracks_evaluated: bool,
     constants: Vec<&'b Json>,
@@ -102,6 +104,7 @@ impl<'b> Expander<'b> {
             algebra: Algebra { formulas: Formulas::new(), languages: Languages::new(builder, budget) },
             options,
             findings: Vec::new(),
+            reports: true,
             tracks_evaluated,
             constants: Vec::new(),
             expanded: FxHashMap::default(),
@@ -484,7 +487,7 @@ impl<'b> Expander<'b> {
         outcome: Outcome,
         note: impl Into<Cow<'static, str>>,
     ) {
-        if self.reported.insert((at, keyword)) {
+        if self.reports && self.reported.insert((at, keyword)) {
             // The keywords of a schema follow each other, mostly.
             let pointer = match &self.noted {
                 Some((schema, pointer)) if *schema == at.schema => Arc::clone(pointer),

@@ -134,8 +134,8 @@ pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Convert
 }
 
 /// The grammar of a schema that was read already.
-pub fn convert(root: &Document, options: &Options, budget: &Budget) -> Result<Converted> {
-    let read = |(uri, text): &(String, String)| -> Result<(String, Document)> {
+pub fn convert(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Converted> {
+    let read = |(uri, text): &(String, String)| -> Result<(String, Document<'static>)> {
         let document = Document::parse(text, budget);
         document.map(|document| (uri.clone(), document)).map_err(|error| {
             Error::new(error.kind(), format!("the registered document {uri:?}: {}", error.message()))
@@ -168,7 +168,7 @@ impl Shared {
 /// have no registry.
 pub(crate) fn convert_into(
     shared: &mut Shared,
-    root: &Document,
+    root: &Document<'_>,
     options: &Options,
     budget: &Budget,
 ) -> Result<ExprId> {
@@ -176,6 +176,7 @@ pub(crate) fn convert_into(
     let start = documents.start()?;
     let builder = std::mem::replace(&mut shared.builder, Builder::lent());
     let mut expander = Expander::new(documents, options, builder, budget);
+    expander.reports = false;
     expander.algebra.languages.known = std::mem::take(&mut shared.known);
     let formula = expander.formula_of(start);
     let (expr, expander) = emit::emit_into(expander, formula)?;

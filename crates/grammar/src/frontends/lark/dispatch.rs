@@ -113,7 +113,7 @@ impl<'s> Lowerer<'s> {
 
     /// The tools and the tail as rules with their attributes.
     fn written_out(&mut self, found: Tools<'s>, rests: &[RuleId]) -> Result<ExprId> {
-        let (free, befores) = self.free_texts(&found.tools)?;
+        let (free, befores) = self.texts_before(&found.tools)?;
         let mut tools = Vec::with_capacity(rests.len());
         for ((tool, &rest), before) in found.tools.into_iter().zip(rests).zip(befores) {
             let Head { trigger, text, options, name, captures: [text_capture, trigger_capture] } = tool.head;
@@ -138,7 +138,7 @@ impl<'s> Lowerer<'s> {
 
     /// Text in which no trigger is, and for each tool the text before its trigger: in it none begins that would be there
     /// before that one is. The two differ only where triggers overlap.
-    fn free_texts(&mut self, tools: &[Tool<'s>]) -> Result<(ExprId, Vec<ExprId>)> {
+    fn texts_before(&mut self, tools: &[Tool<'s>]) -> Result<(ExprId, Vec<ExprId>)> {
         let mut strings: Vec<&str> = Vec::new();
         let mut ids: Vec<u32> = Vec::new();
         for tool in tools {
@@ -152,11 +152,16 @@ impl<'s> Lowerer<'s> {
             let free = self.builder.repeat(other, 0, None);
             return Ok((free, vec![free; tools.len()]));
         }
-        let search = FreeText::new(&strings, self.budget)?;
-        let free = self.builder.automaton(Automaton::free_text(&strings, "", self.budget)?);
+        self.free_texts(&strings)
+    }
+
+    /// Text in which none of `strings` is, and for each of them the text before it, if they are looked for.
+    pub(super) fn free_texts(&mut self, strings: &[&str]) -> Result<(ExprId, Vec<ExprId>)> {
+        let search = FreeText::new(strings, self.budget)?;
+        let free = self.builder.automaton(Automaton::free_text(strings, "", self.budget)?);
         let mut befores = Vec::with_capacity(strings.len());
         let mut states = 0;
-        for trigger in &strings {
+        for trigger in strings {
             self.budget.tick()?;
             if search.spoiled_by(trigger, self.budget)?.is_empty() {
                 befores.push(free);
@@ -167,7 +172,7 @@ impl<'s> Lowerer<'s> {
             if states > most {
                 return Err(Error::limit("the text before triggers that overlap", most, "max_states"));
             }
-            befores.push(self.builder.automaton(Automaton::free_text(&strings, trigger, self.budget)?));
+            befores.push(self.builder.automaton(Automaton::free_text(strings, trigger, self.budget)?));
         }
         Ok((free, befores))
     }

@@ -19,17 +19,28 @@
 //! body m & ~(body marker .+) & ~(body longer)        // m: the markers of one length; longer: those of greater ones
 //! ```
 //!
+//! That is as many automata as there are lengths, each as large as all markers together. Where the body is any text there
+//! is a shorter way, which is linear: text that holds none of the markers, and one of them. Only where markers overlap does
+//! the text before one of them have an automaton of its own.
+//!
 //! Only markers that begin with no other one are looked at, since the rule ends with the other one. Markers without end
 //! (`/x*y/`) are too many rules, so that a capture is refused there.
 
-use super::ast::{Marker, Node};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+use super::ast::{DocumentId, Marker, Node};
 use super::lower::{Lowerer, Mode, Scope};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorKind, Place, Result};
 use crate::ir::{ExprId, RuleId, RuleOptions};
-use crate::regular::{CharSet, Dfa, determinize};
+use crate::regular::{CharSet, Dfa, FreeText, determinize};
 
 /// So many texts may a marker of different lengths have.
 const MAX_WORDS: usize = 256;
+
+/// So many bytes may markers of different lengths have, times the number of lengths, where not all text may stand before
+/// them. It takes half a second to compile.
+const MAX_SIZE: usize = 1 << 15;
 
 /// A rule that ends with a marker, and what was read of it.
 pub(super) struct Ending<'s> {
@@ -42,47 +53,123 @@ pub(super) struct Ending<'s> {
     pub(super) at: usize,
 }
 
+/// A rule whose marker is not one string: what it can be is known when all terminals are.
+pub(super) struct Unsettled<'s> {
+    ending: Ending<'s>,
+    /// The marker as an expression.
+    lowered: ExprId,
+    document: DocumentId,
+}
+
+/// The texts of a marker that have as many bytes.
+type Words = (u32, Vec<Vec<u8>>);
+
 impl<'s> Lowerer<'s> {
-    /// Defines the rule.
-    pub(super) fn end_with_marker(&mut self, ending: Ending<'s>, scope: &Scope<'s>) -> Result<()> {
-        let Ending { rule, name, body, mut options, marker, at } = ending;
-        let root = marker.body.root;
-        let lowered = self.lower(marker.body.first, &[root], scope, Mode::Terminal)?[0];
-        let capture = options.capture.take();
+    /// Defines the rule, or notes that it is still to be defined.
+    pub(super) fn end_with_marker(&mut self, mut ending: Ending<'s>, scope: &Scope<'s>) -> Result<()> {
+        let body = ending.marker.body;
+        let lowered = self.lower(body.first, &[body.root], scope, Mode::Terminal)?[0];
         // It ends at its first chance in any case, and below by other means.
-        options.lazy = false;
-        if capture.is_none() && marker.capture.is_none() {
-            let whole = self.builder.seq([body, lowered]);
-            self.builder.define(rule, whole, RuleOptions { lazy: true, ..options });
+        ending.options.lazy = false;
+        if ending.options.capture.is_none() && ending.marker.capture.is_none() {
+            let whole = self.builder.seq([ending.body, lowered]);
+            self.builder.define(ending.rule, whole, RuleOptions { lazy: true, ..ending.options });
             return Ok(());
         }
-        let Node::Text { text, ignore_case: false } = self.texts.node(root).clone() else {
-            let dfa = determinize(&self.builder, lowered, self.budget)?;
-            let stop_capture = marker.capture;
-            if let Some(hidden_bytes) = one_length(&dfa) {
-                let whole = self.builder.seq([body, lowered]);
-                let options = RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, ..options };
-                self.builder.define(rule, whole, options);
-                return Ok(());
-            }
-            let Some(markers) = words_by_length(&dfa) else {
-                let message = format!(
-                    "the rule `{name}` can have a capture only if its `suffix` or `stop` is one of {MAX_WORDS} texts \
-                     at most, or if all its texts have as many bytes"
-                );
-                return Err(self.error(ErrorKind::Unsupported, scope.document, at, message));
-            };
-            let captures = RuleOptions { capture, stop_capture, ..RuleOptions::default() };
-            let whole = self.any_length(name, (body, lowered), &markers, &captures);
-            self.builder.define(rule, whole, options);
+        let Node::Text { text, ignore_case: false } = self.texts.node(body.root).clone() else {
+            self.endings.push(Unsettled { ending, lowered, document: scope.document });
             return Ok(());
         };
+        let Ending { rule, name, body, mut options, marker, .. } = ending;
         let before = self.before(body, &text);
-        let before = self.captured(name, before, capture);
+        let before = self.captured(name, before, options.capture.take());
         let marker = self.captured(name, lowered, marker.capture);
         let whole = self.builder.seq([before, marker]);
         self.builder.define(rule, whole, options);
         Ok(())
+    }
+
+    /// Defines the rules that had to wait.
+    pub(super) fn settle_endings(&mut self) -> Result<()> {
+        for Unsettled { ending, lowered, document } in std::mem::take(&mut self.endings) {
+            self.budget.tick()?;
+            let place = Place::in_text(self.texts.document(document).source, ending.at);
+            self.settle(ending, lowered, document).map_err(|error| error.at(place))?;
+            self.builder.check()?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, ending: Ending<'s>, lowered: ExprId, document: DocumentId) -> Result<()> {
+        let Ending { rule, name, body, mut options, marker, at } = ending;
+        let (capture, stop_capture) = (options.capture.take(), marker.capture);
+        let dfa = determinize(&self.builder, lowered, self.budget)?;
+        if dfa.is_empty() {
+            let message = format!("no text matches the `suffix` or `stop` of the rule `{name}`");
+            return Err(self.error(ErrorKind::Invalid, document, at, message));
+        }
+        if let Some(hidden_bytes) = one_length(&dfa) {
+            let whole = self.builder.seq([body, lowered]);
+            let options = RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, ..options };
+            self.builder.define(rule, whole, options);
+            return Ok(());
+        }
+        let refuse = |this: &Self, condition: String| {
+            let message = format!("the rule `{name}` can have a capture only if {condition}");
+            this.error(ErrorKind::Unsupported, document, at, message)
+        };
+        let Some(markers) = words_by_length(&dfa) else {
+            let condition = format!(
+                "its `suffix` or `stop` is one of {MAX_WORDS} texts at most, or if all its texts have as many bytes"
+            );
+            return Err(refuse(self, condition));
+        };
+        let captures = RuleOptions { capture, stop_capture, ..RuleOptions::default() };
+        let follows_any_text = determinize(&self.builder, body, self.budget)? == *Dfa::any_text();
+        let whole = if let Some(texts) = texts_of(&markers).filter(|_| follows_any_text) {
+            self.any_text_before(name, texts, &captures)?
+        } else if size(&markers) > MAX_SIZE {
+            let condition = format!(
+                "the texts of its `suffix` or `stop` have few lengths or few bytes: the two numbers give {} when \
+                 multiplied, and {MAX_SIZE} is the most",
+                size(&markers)
+            );
+            let help = "texts that all have as many bytes are not bound so, nor are others after any text, `/(.|\\n)*/`";
+            return Err(refuse(self, condition).with_help(help));
+        } else {
+            self.any_length(name, (body, lowered), &markers, &captures)
+        };
+        self.builder.define(rule, whole, options);
+        Ok(())
+    }
+
+    /// Any text and the first marker in it, each captured.
+    fn any_text_before(
+        &mut self,
+        name: &str,
+        mut markers: Vec<&str>,
+        captures: &RuleOptions,
+    ) -> Result<ExprId> {
+        // One that holds another before its end never comes to its end.
+        let search = FreeText::new(&markers, self.budget)?;
+        markers.retain(|marker| {
+            let mut but_last = marker.chars();
+            but_last.next_back();
+            search.held_by(but_last.as_str()).is_none()
+        });
+        let (_, befores) = self.free_texts(&markers)?;
+        let mut groups: IndexMap<ExprId, Vec<ExprId>, FxBuildHasher> = IndexMap::default();
+        for (before, marker) in befores.into_iter().zip(markers) {
+            groups.entry(before).or_default().push(self.builder.bytes(marker));
+        }
+        let mut alternatives = Vec::with_capacity(groups.len());
+        for (before, markers) in groups {
+            let before = self.captured(name, before, captures.capture.clone());
+            let marker = self.builder.alt(markers);
+            let marker = self.captured(name, marker, captures.stop_capture.clone());
+            alternatives.push(self.builder.seq([before, marker]));
+        }
+        Ok(self.builder.alt(alternatives))
     }
 
     /// The body and the first marker that ends it, as a rule for each length of the markers, those of greater length first.
@@ -90,7 +177,7 @@ impl<'s> Lowerer<'s> {
         &mut self,
         name: &str,
         (body, marker): (ExprId, ExprId),
-        markers: &[(u32, Vec<Vec<u8>>)],
+        markers: &[Words],
         captures: &RuleOptions,
     ) -> ExprId {
         let any = self.builder.class(CharSet::any());
@@ -143,7 +230,7 @@ impl<'s> Lowerer<'s> {
 
 /// The words of a language that begin with no other one, by their number of bytes, the greatest first; `None` if there are
 /// more than [`MAX_WORDS`].
-fn words_by_length(dfa: &Dfa) -> Option<Vec<(u32, Vec<Vec<u8>>)>> {
+fn words_by_length(dfa: &Dfa) -> Option<Vec<Words>> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let mut open = vec![(Dfa::START, Vec::new())];
     while let Some((state, word)) = open.pop() {
@@ -167,6 +254,18 @@ fn words_by_length(dfa: &Dfa) -> Option<Vec<(u32, Vec<Vec<u8>>)>> {
             .map(|all| (length(&all[0]), all.to_vec()))
             .collect(),
     )
+}
+
+/// The texts of a marker, if all of them are texts that can be looked for.
+fn texts_of(markers: &[Words]) -> Option<Vec<&str>> {
+    let words = markers.iter().flat_map(|(_, words)| words);
+    words.map(|word| std::str::from_utf8(word).ok().filter(|text| !text.is_empty())).collect()
+}
+
+/// How large the automata of markers of different lengths come out: one for each length, with a state for each byte.
+fn size(markers: &[Words]) -> usize {
+    let bytes = |(length, words): &Words| *length as usize * words.len();
+    markers.len() * markers.iter().map(bytes).sum::<usize>()
 }
 
 /// How many bytes each word of a language has, if it is the same number for all.

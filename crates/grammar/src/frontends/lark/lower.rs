@@ -68,6 +68,7 @@ pub(super) fn grammar<'s>(
         roots: HashMap::new(),
         ignored: HashMap::new(),
         named: HashMap::new(),
+        endings: Vec::new(),
     };
     let document = parser::parse(source, None, &mut lowerer.texts, budget)?;
     let root = lowerer.root_of(document)?;
@@ -76,6 +77,7 @@ pub(super) fn grammar<'s>(
         lowerer.define(&instance, rule)?;
         lowerer.builder.check()?;
     }
+    lowerer.settle_endings()?;
     lowerer.builder.finish(root)
 }
 
@@ -93,6 +95,8 @@ pub(super) struct Lowerer<'s> {
     ignored: HashMap<DocumentId, Option<ExprId>>,
     /// The roots of the grammars that were named.
     pub(super) named: HashMap<&'s str, RuleId>,
+    /// Rules that are defined when all terminals are.
+    pub(super) endings: Vec<lazy::Unsettled<'s>>,
 }
 
 impl<'s> Lowerer<'s> {

@@ -81,7 +81,7 @@ impl Lowered {
 pub(super) struct Lowering<'a> {
     pub(super) shared: Shared,
     pub(super) budget: &'a Budget,
-    pub(super) document: &'a Document,
+    pub(super) document: &'a Document<'a>,
     tokens: Option<Tokens<'a>>,
     names: Names,
     /// Grammars of schemas and EBNF texts, by what they were made of: tools often share them.
@@ -94,7 +94,7 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    pub(super) fn new(document: &'a Document, tokens: Option<Tokens<'a>>, budget: &'a Budget) -> Self {
+    pub(super) fn new(document: &'a Document<'a>, tokens: Option<Tokens<'a>>, budget: &'a Budget) -> Self {
         Lowering {
             shared: Shared::new(Builder::new(budget.limits())),
             budget,

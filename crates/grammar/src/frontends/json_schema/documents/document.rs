@@ -3,6 +3,8 @@
 //! Most schemas are one resource without anchors, and their references are all of the form `#/definitions/x`. The
 //! reader sees every key anyway; so it notes whether the others occur, and then nothing is paid for them.
 
+use std::borrow::Cow;
+
 use super::json::Json;
 use super::reader;
 use crate::error::Result;
@@ -39,14 +41,14 @@ impl Mentions {
     }
 }
 
-/// A JSON document.
+/// A JSON document, or a part of another one.
 #[derive(Clone, Debug)]
-pub struct Document {
-    root: Json,
+pub struct Document<'json> {
+    root: Cow<'json, Json>,
     mentions: Mentions,
 }
 
-impl Document {
+impl<'json> Document<'json> {
     /// Reads JSON text.
     ///
     /// ```
@@ -58,14 +60,14 @@ impl Document {
     /// ```
     pub fn parse(text: &str, budget: &Budget) -> Result<Self> {
         let (root, mentions) = reader::read(text, budget)?;
-        Ok(Document { root, mentions })
+        Ok(Document { root: Cow::Owned(root), mentions })
     }
 
     /// A value within this document as a document of its own, so that `#` is that value.
     #[must_use]
-    pub fn part(&self, value: &Json) -> Self {
+    pub fn part(&self, value: &'json Json) -> Document<'json> {
         // What the whole mentions, its part may: that errs to the side of more, as mentions do.
-        Document { root: value.clone(), mentions: self.mentions }
+        Document { root: Cow::Borrowed(value), mentions: self.mentions }
     }
 
     /// The value that it is.

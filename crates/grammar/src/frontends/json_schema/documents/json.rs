@@ -239,16 +239,19 @@ fn write_list<T>(
 
 fn write_string(text: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     out.write_char('"')?;
-    for c in text.chars() {
-        match c {
-            '"' => out.write_str("\\\"")?,
-            '\\' => out.write_str("\\\\")?,
-            '\n' => out.write_str("\\n")?,
-            '\r' => out.write_str("\\r")?,
-            '\t' => out.write_str("\\t")?,
-            c if c < ' ' => write!(out, "\\u{:04x}", c as u32)?,
-            c => out.write_char(c)?,
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        out.write_str(&rest[..at])?;
+        match rest.as_bytes()[at] {
+            b'"' => out.write_str("\\\"")?,
+            b'\\' => out.write_str("\\\\")?,
+            b'\n' => out.write_str("\\n")?,
+            b'\r' => out.write_str("\\r")?,
+            b'\t' => out.write_str("\\t")?,
+            byte => write!(out, "\\u{byte:04x}")?,
         }
+        rest = &rest[at + 1..];
     }
+    out.write_str(rest)?;
     out.write_char('"')
 }

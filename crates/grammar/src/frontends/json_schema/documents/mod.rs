@@ -80,7 +80,7 @@ impl DocumentId {
 /// A document, with its address and the location of its root once it was opened.
 #[derive(Clone, Copy, Debug)]
 struct Source<'json> {
-    document: &'json Document,
+    document: &'json Document<'json>,
     /// As the caller gave it; empty for the root document.
     uri: &'json str,
     root: Option<SchemaId>,
@@ -114,8 +114,8 @@ impl<'json> Documents<'json> {
     /// `default_draft` is for a root that names no draft, or one that nobody knows. A document of the registry that
     /// names none is in the draft of the root.
     pub fn new(
-        root: &'json Document,
-        registry: &'json [(String, Document)],
+        root: &'json Document<'json>,
+        registry: &'json [(String, Document<'json>)],
         default_draft: Draft,
         budget: &'json Budget,
     ) -> Result<Self> {

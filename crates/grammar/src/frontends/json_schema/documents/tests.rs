@@ -13,7 +13,7 @@ use crate::error::{Error, Place};
 use crate::limits::Budget;
 
 /// A document from text that is JSON.
-fn parse(text: &str) -> Document {
+fn parse(text: &str) -> Document<'static> {
     Document::parse(text, &Budget::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 

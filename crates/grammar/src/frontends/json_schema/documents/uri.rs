@@ -28,6 +28,10 @@ pub(super) fn split_fragment(uri: &str) -> (&str, Option<&str>) {
 
 /// `reference` seen from `base`, neither of which has a fragment.
 pub(super) fn resolve(base: &str, reference: &str) -> String {
+    if reference.is_empty() && base == DEFAULT_BASE {
+        // Most schemas say nothing about their address.
+        return DEFAULT_BASE.to_owned();
+    }
     let base = split(base);
     let reference = split(reference);
     let target = if reference.scheme.is_some() {

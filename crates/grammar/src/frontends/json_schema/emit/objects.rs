@@ -138,6 +138,9 @@ impl Emitter<'_> {
     }
 
     fn regions(&mut self, shape: &ObjectShape) -> Result<Rc<[Region]>> {
+        if shape.has_just_its_required_keys() {
+            return Ok(Rc::new([]));
+        }
         let mut patterns = Vec::new();
         let all = shape.families.iter().map(|(keys, _)| keys);
         for keys in all.chain(shape.witnesses.iter().flat_map(Witness::keys)) {

@@ -102,6 +102,11 @@ impl ObjectShape {
         !self.evaluated.is_empty() || self.openness != Openness::default()
     }
 
+    /// Whether those that must be there are all that there is room for, as in a constant.
+    pub fn has_just_its_required_keys(&self) -> bool {
+        self.max.is_some_and(|max| max as usize <= self.required.len())
+    }
+
     /// The same without the members that are known by their values.
     #[must_use]
     pub fn without_witnesses(&self) -> Self {

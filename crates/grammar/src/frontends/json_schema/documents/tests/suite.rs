@@ -69,7 +69,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn registry(suite: &Path) -> Vec<(String, Document)> {
+fn registry(suite: &Path) -> Vec<(String, Document<'static>)> {
     let remotes = suite.join("remotes");
     let address = |path: &Path| {
         let relative = path.strip_prefix(&remotes).unwrap().to_str().unwrap();
@@ -80,7 +80,7 @@ fn registry(suite: &Path) -> Vec<(String, Document)> {
 }
 
 /// The schemas of a file, each with its description and its tests.
-fn groups(path: &Path) -> Vec<(String, Document, Vec<Json>)> {
+fn groups(path: &Path) -> Vec<(String, Document<'static>, Vec<Json>)> {
     let file = parse(&fs::read_to_string(path).unwrap());
     let group = |group: &Json| {
         let description = group.get("description").and_then(Json::as_str).unwrap().to_owned();

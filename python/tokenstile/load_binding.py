@@ -1,0 +1,5 @@
+"""Loads the compiled part, as XGrammar's module of this name does; `tokenstile` has done so already."""
+
+from tokenstile import _core
+
+__all__ = ["_core"]
