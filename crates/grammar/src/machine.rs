@@ -19,6 +19,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::ir::{Expr, ExprId, TokenSet};
 use crate::members::{Conditions, KeyTree};
 use crate::passes::ByteSet;
@@ -201,9 +203,9 @@ impl List {
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     /// The ways on that consume something.
-    pub edges: Vec<Edge>,
+    pub edges: SmallVec<[Edge; 2]>,
     /// The ways on that consume nothing.
-    pub jumps: Vec<NodeId>,
+    pub jumps: SmallVec<[NodeId; 4]>,
     /// Set for a counter node, which then has neither edges nor jumps.
     pub counter: Option<Counter>,
     /// Set for a list node, which then has neither edges nor jumps.

@@ -4,17 +4,18 @@
 //! are always right: flattening, joining of neighbouring bytes, dropping of what is empty.
 
 use hashbrown::HashTable;
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+use super::expr::{Automaton, Expr, ExprId, Items, Literal, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 use super::grammar::{Grammar, Rule, RuleOptions};
 use super::members::Layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::regular::{CharSet, TagText};
+use crate::repeats::drop_repeats;
 
 /// How many expressions there is room for at first; most grammars have about so many.
 const EXPECTED: usize = 112;
@@ -41,23 +42,6 @@ fn hash_of(expr: &Expr) -> u64 {
         Expr::Seq(items) => hash_slice(Kind::Seq, items),
         Expr::Alt(items) => hash_slice(Kind::Alt, items),
         other => hash_slice(Kind::Other, std::slice::from_ref(other)),
-    }
-}
-
-/// Leaves the first of equal items.
-fn drop_repeats(items: &mut SmallVec<[ExprId; 16]>) {
-    if items.len() > 16 {
-        let mut seen = FxHashSet::default();
-        items.retain(|id| seen.insert(*id));
-        return;
-    }
-    let mut at = 1;
-    while at < items.len() {
-        if items[..at].contains(&items[at]) {
-            items.remove(at);
-        } else {
-            at += 1;
-        }
     }
 }
 
@@ -169,7 +153,7 @@ impl Builder {
         }
         let hash = hash_slice(Kind::Bytes, bytes);
         let known = self.find(hash, |expr| matches!(expr, Expr::Bytes(other) if **other == *bytes));
-        known.unwrap_or_else(|| self.add(hash, Expr::Bytes(bytes.into())))
+        known.unwrap_or_else(|| self.add(hash, Expr::Bytes(Literal::from_slice(bytes))))
     }
 
     /// One code point of `set`. A set of one is its bytes, so that literals join.
@@ -216,7 +200,7 @@ impl Builder {
             ref items => {
                 let hash = hash_slice(Kind::Seq, items);
                 let known = self.find(hash, |expr| matches!(expr, Expr::Seq(other) if **other == *items));
-                known.unwrap_or_else(|| self.add(hash, Expr::Seq(items.into())))
+                known.unwrap_or_else(|| self.add(hash, Expr::Seq(Items::from_slice(items))))
             }
         }
     }
@@ -246,7 +230,7 @@ impl Builder {
             ref items => {
                 let hash = hash_slice(Kind::Alt, items);
                 let known = self.find(hash, |expr| matches!(expr, Expr::Alt(other) if **other == *items));
-                known.unwrap_or_else(|| self.add(hash, Expr::Alt(items.into())))
+                known.unwrap_or_else(|| self.add(hash, Expr::Alt(Items::from_slice(items))))
             }
         }
     }
@@ -280,7 +264,7 @@ impl Builder {
         if let Some(&never) = items.iter().find(|&&id| *self.expr(id) == Expr::Never) {
             return never;
         }
-        if items.len() == 1 { items[0] } else { self.intern(Expr::And(items.to_vec().into())) }
+        if items.len() == 1 { items[0] } else { self.intern(Expr::And(Items::from_slice(&items))) }
     }
 
     /// Any UTF-8 string outside of `item`, which must be regular.

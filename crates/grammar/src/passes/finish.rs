@@ -1,19 +1,13 @@
 //! The last pass: what nobody reaches goes away, chains of jumps are cut short, and rules are ranked.
 
-use std::hash::Hash;
-
-use rustc_hash::FxHashSet;
-
-use super::analysis::strong_components;
 use super::build::Draft;
+use super::graph::strong_components;
 use super::left_recursion::left_calls;
 use super::stars;
 use crate::error::Result;
 use crate::limits::Budget;
 use crate::machine::{Label, List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId, Tagged};
-
-/// So many jumps or edges of a node are compared with each other rather than hashed.
-const FEW: usize = 16;
+use crate::repeats::drop_repeats;
 
 /// The machine of `draft`.
 pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
@@ -119,23 +113,6 @@ impl Sources {
 
     fn of(&self, node: u32) -> &[u32] {
         &self.sources[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
-    }
-}
-
-/// Leaves the first of equal items.
-fn drop_repeats<T: Clone + Eq + Hash>(items: &mut Vec<T>) {
-    if items.len() > FEW {
-        let mut seen = FxHashSet::default();
-        items.retain(|item| seen.insert(item.clone()));
-        return;
-    }
-    let mut at = 1;
-    while at < items.len() {
-        if items[..at].contains(&items[at]) {
-            items.remove(at);
-        } else {
-            at += 1;
-        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! flattened text of sequences and alternatives, so large rules that are called often stay calls: sizes add instead
 //! of multiplying. Depth is bounded too, because later passes recurse on it.
 
-use super::analysis::{rule_references, strong_components};
+use super::analysis::rule_references;
+use super::graph::{is_circle, strong_components};
 use super::rewrite::Rewriter;
 use crate::error::Result;
 use crate::ir::{Expr, ExprId, Grammar, RuleId};
@@ -31,21 +32,19 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     if !grammar.exprs().any(|(_, expr)| matches!(expr, Expr::Rule(_))) {
         return Ok(None);
     }
-    let references = rule_references(grammar);
-    let graph: Vec<Vec<u32>> =
-        references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();
+    let graph = rule_references(grammar);
     let uses = count_uses(grammar);
     let places = count_places(grammar);
     let mut facts = Facts::new(grammar);
-    let mut inlined: Vec<Option<ExprId>> = vec![None; references.len()];
+    let mut inlined: Vec<Option<ExprId>> = vec![None; graph.len()];
     // Copies may not be what breaks the limit on the machine.
     let mut copies_left = COPIES.min(budget.limits().max_nodes as u64 / COPIED_PART);
     let mut singles_left = SINGLES.min(budget.limits().max_nodes as u64 / COPIED_PART);
     let mut copy = Rewriter::new(grammar, budget, |_| true);
     // Callees come before their callers, so a body is final when it is put into another.
-    for component in strong_components(&graph) {
-        let recursive = component.len() > 1 || graph[component[0] as usize].contains(&component[0]);
-        for &rule in &component {
+    for component in strong_components(&graph).iter() {
+        let recursive = is_circle(&graph, component);
+        for &rule in component {
             let id = RuleId(rule);
             let body = grammar.rule(id).body;
             facts.compute(grammar, body, budget)?;

@@ -12,8 +12,8 @@
 //! to be there before its first item; it is written out, which the limit on nodes bounds. A list of members without
 //! keys that comes back so is refused.
 
-use super::analysis::strong_components;
 use super::build::Draft;
+use super::graph::{Graph, strong_components};
 use super::marks::Marks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
@@ -141,13 +141,13 @@ pub(super) fn left_calls(
     lists: &[List],
     starts: impl Iterator<Item = NodeId>,
     budget: &Budget,
-) -> Result<Vec<Vec<u32>>> {
+) -> Result<Graph> {
     let mut regions = Regions::new(nodes, lists);
-    let mut all = Vec::with_capacity(starts.size_hint().0);
+    let mut all = Graph::default();
     for start in starts {
         regions.find(start, budget)?;
         let calls = regions.region.iter().flat_map(|id| nodes[id.0 as usize].left_calls(lists));
-        all.push(calls.map(|rule| rule.0).collect());
+        all.push(calls.map(|rule| rule.0));
     }
     Ok(all)
 }
@@ -156,9 +156,8 @@ pub(super) fn left_calls(
 fn circles(draft: &Draft, budget: &Budget) -> Result<Vec<Vec<MachineRuleId>>> {
     let starts = draft.rules.iter().map(|rule| rule.start);
     let graph = left_calls(&draft.nodes, &draft.lists, starts, budget)?;
-    let circular = |part: &Vec<u32>| part.len() > 1 || graph[part[0] as usize].contains(&part[0]);
-    let parts = strong_components(&graph).into_iter().filter(circular);
-    Ok(parts.map(|part| part.into_iter().map(MachineRuleId).collect()).collect())
+    let rules = |circle: &[u32]| circle.iter().copied().map(MachineRuleId).collect();
+    Ok(strong_components(&graph).circles(&graph).map(rules).collect())
 }
 
 /// Writes out the counted repeats that stand on the left edge of a circle. Whether there was one.
