@@ -70,7 +70,7 @@ impl CompiledGrammar {
             machine,
             vocab,
             limits,
-            current: RwLock::new(Arc::new(generation)),
+            current: RwLock::new(generation),
             generations: AtomicU64::new(0),
             fixed_bytes: OnceLock::new(),
             captures,
@@ -149,7 +149,7 @@ impl CompiledGrammar {
         }
         let mut current = self.current.write();
         if Arc::ptr_eq(&current, used) {
-            *current = Arc::new(Generation::new(Arc::clone(&self.machine), Arc::clone(self.vocab.table())));
+            *current = Generation::new(Arc::clone(&self.machine), Arc::clone(self.vocab.table()));
             used.retire();
             self.generations.fetch_add(1, Ordering::Relaxed);
         }

@@ -52,9 +52,10 @@ pub(crate) struct Generation {
 const ACCOUNT_STEP: usize = 64 << 10;
 
 impl Generation {
-    pub(crate) fn new(machine: Arc<Machine>, tokens: Arc<TokenTable>) -> Self {
+    /// Empty tables. They are large in themselves, so they are not moved once they are made.
+    pub(crate) fn new(machine: Arc<Machine>, tokens: Arc<TokenTable>) -> Arc<Self> {
         let entry_states = machine.exprs.iter().map(|_| AtomicU32::new(0)).collect();
-        Generation {
+        Arc::new(Generation {
             terminals: Arena::new(
                 tokens.max_token_bytes(),
                 machine.tagged.iter().map(|tagged| Arc::clone(&tagged.text)),
@@ -79,7 +80,7 @@ impl Generation {
             carried_bytes: AtomicUsize::new(0),
             accounted: AtomicUsize::new(0),
             retired: AtomicBool::new(false),
-        }
+        })
     }
 
     pub(crate) fn machine(&self) -> &Machine {

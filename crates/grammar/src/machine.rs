@@ -127,13 +127,16 @@ pub struct MemberValue {
     pub rule: Option<MachineRuleId>,
 }
 
+/// The ways to write a member, by variant: nearly always one.
+pub type MemberValues = SmallVec<[MemberValue; 1]>;
+
 /// The others of a list.
 #[derive(Clone, Debug)]
 pub struct ListOthers {
     /// The texts of their keys, as an expression of text like those in JSON texts; `None` has no key.
     pub keys: Option<ExprId>,
     /// The ways to write their values, by variant.
-    pub variants: Box<[MemberValue]>,
+    pub variants: MemberValues,
 }
 
 /// A list of members.
@@ -152,7 +155,7 @@ pub struct List {
     /// The terminal between two members.
     pub separator: ExprId,
     /// The ways to write the values of the entries, by entry and variant.
-    pub entries: Box<[Box<[MemberValue]>]>,
+    pub entries: Box<[MemberValues]>,
     /// The others.
     pub others: Box<[ListOthers]>,
     /// The keys that others may not have: those of the entries. None if no others have keys.

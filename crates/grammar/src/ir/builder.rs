@@ -101,13 +101,14 @@ impl Builder {
 
     /// A builder that holds `grammar` already, with the same ids.
     pub fn extend(grammar: Grammar, limits: &Limits) -> Self {
-        let mut builder = Builder::new(limits);
-        for expr in grammar.exprs {
-            builder.intern(expr);
+        let rules = grammar.rules.into_iter().map(|rule| (rule.name, Some(rule.body), rule.options)).collect();
+        Builder {
+            max_rules: limits.max_rules,
+            max_exprs: limits.max_exprs,
+            exprs: grammar.exprs,
+            index: grammar.index,
+            rules,
         }
-        builder.rules =
-            grammar.rules.into_iter().map(|rule| (rule.name, Some(rule.body), rule.options)).collect();
-        builder
     }
 
     /// The expression `id`.
@@ -398,6 +399,6 @@ impl Builder {
             None => Err(Error::new(ErrorKind::Invalid, format!("rule {name:?} is used but never defined"))),
         };
         let rules = self.rules.into_iter().map(define).collect::<Result<Vec<_>>>()?;
-        Ok(Grammar { exprs: self.exprs, rules, root })
+        Ok(Grammar { exprs: self.exprs, index: self.index, rules, root })
     }
 }

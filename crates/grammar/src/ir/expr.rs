@@ -138,6 +138,11 @@ impl Expr {
         size_of::<Self>() + held
     }
 
+    /// Whether it names a rule itself, not through its children.
+    pub fn names_rules(&self) -> bool {
+        matches!(self, Expr::Rule(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_))
+    }
+
     /// The rules that it names itself, not through its children.
     pub fn rules(&self) -> SmallVec<[RuleId; 1]> {
         match self {

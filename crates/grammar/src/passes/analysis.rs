@@ -141,8 +141,8 @@ impl Parents {
     }
 }
 
-/// The rules that each rule names.
-pub fn rule_references(grammar: &Grammar) -> Graph {
+/// The rules that each rule names, where `may_name` is not said of expressions that name none, nor are made of such.
+pub fn rule_references(grammar: &Grammar, may_name: impl Fn(ExprId) -> bool) -> Graph {
     let mut seen = vec![u32::MAX; grammar.exprs().len()];
     let mut stack = Vec::new();
     let mut references = Graph::default();
@@ -152,7 +152,7 @@ pub fn rule_references(grammar: &Grammar) -> Graph {
         while let Some(expr) = stack.pop() {
             if std::mem::replace(&mut seen[expr.index()], id.0) != id.0 {
                 named.extend(grammar.expr(expr).rules().iter().map(|rule| rule.0));
-                stack.extend(grammar.expr(expr).children());
+                stack.extend(grammar.expr(expr).children().iter().filter(|child| may_name(**child)));
             }
         }
         references.push(named);

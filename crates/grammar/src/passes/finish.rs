@@ -40,7 +40,13 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     }
     let lists = kept.lists(draft.lists);
     let tagged = draft.tagged.into_iter().map(|tagged| kept.tagged(tagged)).collect();
-    rank(&nodes, &lists, &mut rules, budget)?;
+    match &draft.ranks {
+        Some(ranks) => {
+            let known = kept.rules.iter().map(|old| ranks[old.0 as usize]);
+            rules.iter_mut().zip(known).for_each(|(rule, rank)| rule.rank = rank);
+        }
+        None => rank(&nodes, &lists, &mut rules, budget)?,
+    }
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
     let counts_tokens = nodes.iter().any(|node| node.max_tokens.is_some());
@@ -238,12 +244,7 @@ impl Kept {
 fn rank(nodes: &[Node], lists: &[List], rules: &mut [MachineRule], budget: &Budget) -> Result<()> {
     let graph = left_calls(nodes, lists, rules.iter().map(|rule| rule.start), budget)?;
     let order = strong_components(&graph);
-    let count = order.len() as u32;
-    for (at, component) in order.iter().enumerate() {
-        debug_assert_eq!(component.len(), 1, "left recursion survived its pass");
-        for &rule in component {
-            rules[rule as usize].rank = count - 1 - at as u32;
-        }
-    }
+    debug_assert!(order.circles(&graph).next().is_none(), "left recursion survived its pass");
+    rules.iter_mut().zip(order.ranks()).for_each(|(rule, rank)| rule.rank = rank);
     Ok(())
 }

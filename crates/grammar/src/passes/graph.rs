@@ -102,6 +102,15 @@ impl Components {
         (0..self.0.len() as u32).map(|at| self.0.of(at))
     }
 
+    /// For each number the place of its part, counted from the last: what leads to it comes before it.
+    pub fn ranks(&self) -> Vec<u32> {
+        let mut ranks = vec![0; self.0.targets.len()];
+        for (rank, part) in (0..self.len() as u32).rev().zip(self.iter()) {
+            part.iter().for_each(|&member| ranks[member as usize] = rank);
+        }
+        ranks
+    }
+
     /// Those that are circles in `graph`, whose parts they are.
     pub fn circles(&self, graph: &Graph) -> impl Iterator<Item = &[u32]> {
         self.iter().filter(|part| is_circle(graph, part))
@@ -131,6 +140,7 @@ mod tests {
         };
         let parts: Vec<_> = components.iter().map(sorted).collect();
         assert_eq!(parts, [vec![3], vec![1, 2], vec![0], vec![4]]);
+        assert_eq!(components.ranks(), [1, 2, 2, 3, 0]);
         assert_eq!(components.circles(&graph).map(sorted).collect::<Vec<_>>(), [vec![1, 2]]);
     }
 }

@@ -24,11 +24,12 @@ const MAX_COPIES: u32 = 256;
 
 /// `draft` without left recursion.
 pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
-    let mut found = circles(&draft, budget)?;
+    let (mut found, mut ranks) = circles(&draft, budget)?;
     while !found.is_empty() && expand_counters(&mut draft, &found, budget)? {
-        found = circles(&draft, budget)?;
+        (found, ranks) = circles(&draft, budget)?;
     }
     if found.is_empty() {
+        draft.ranks = Some(ranks);
         return Ok(draft);
     }
     check_counted(&draft, &found)?;
@@ -152,12 +153,13 @@ pub(super) fn left_calls(
     Ok(all)
 }
 
-/// The circles of rules that call each other in first position.
-fn circles(draft: &Draft, budget: &Budget) -> Result<Vec<Vec<MachineRuleId>>> {
+/// The circles of rules that call each other in first position, and the ranks of all rules.
+fn circles(draft: &Draft, budget: &Budget) -> Result<(Vec<Vec<MachineRuleId>>, Vec<u32>)> {
     let starts = draft.rules.iter().map(|rule| rule.start);
     let graph = left_calls(&draft.nodes, &draft.lists, starts, budget)?;
     let rules = |circle: &[u32]| circle.iter().copied().map(MachineRuleId).collect();
-    Ok(strong_components(&graph).circles(&graph).map(rules).collect())
+    let components = strong_components(&graph);
+    Ok((components.circles(&graph).map(rules).collect(), components.ranks()))
 }
 
 /// Writes out the counted repeats that stand on the left edge of a circle. Whether there was one.

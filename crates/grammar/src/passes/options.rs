@@ -79,7 +79,7 @@ fn check_regular(grammar: &Grammar, restricted: &[RuleId], budget: &Budget) -> R
 
 /// Why the language of each rule cannot become one automaton, by rule.
 fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<String>>> {
-    let graph = analysis::rule_references(grammar);
+    let graph = analysis::rule_references(grammar, |_| true);
     let tokens = rules_with(grammar, |expr| matches!(expr, Expr::Token(_) | Expr::TokenTagDispatch(_)));
     let lists = rules_with(grammar, |expr| matches!(expr, Expr::Members { .. }));
     let mut obstacles: Vec<Option<String>> = vec![None; graph.len()];

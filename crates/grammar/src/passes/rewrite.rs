@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, copy_expr};
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 
 /// What may stand for an expression, if not its copy.
 pub(super) type Replace<'r> = dyn FnMut(&mut Builder, ExprId, &Expr) -> Result<Option<ExprId>> + 'r;
@@ -29,6 +29,23 @@ impl<'g> Rewriter<'g> {
         }
         let count = grammar.exprs().len();
         Rewriter { grammar, builder, rules, exprs: vec![never; count], done: vec![false; count] }
+    }
+
+    /// Starts a copy of `grammar` that goes on from it: expressions and rules keep their numbers, and those expressions
+    /// for which `is_final` says so are not looked at. Expressions that nobody names any more stay.
+    pub(super) fn within(
+        grammar: &'g Grammar,
+        budget: &Budget,
+        is_final: impl Fn(ExprId) -> bool,
+    ) -> Self {
+        // What is replaced does not count.
+        let limits = budget.limits();
+        let max_exprs = limits.max_exprs.saturating_add(grammar.exprs().len());
+        let builder = Builder::extend(grammar.clone(), &Limits { max_exprs, ..limits.clone() });
+        let rules = grammar.rules().map(|(id, _)| id).collect();
+        let exprs: Vec<ExprId> = grammar.exprs().map(|(id, _)| id).collect();
+        let done = exprs.iter().map(|&id| is_final(id)).collect();
+        Rewriter { grammar, builder, rules, exprs, done }
     }
 
     /// The new expression of `root`. `replace` may give one for an expression before its children are looked at.

@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::documents::{Documents, Draft, Json, Located, SchemaId, Step};
 use super::keywords;
 use super::report::{Finding, Outcome};
+use super::values::arrays::ArrayShape;
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
 use super::values::keys::Keys;
 use super::values::numbers::{Decimal, NumberSet};
@@ -75,6 +76,8 @@ pub struct Expander<'b> {
     pub findings: Vec<Finding>,
     /// Whether it matters which keys and items were evaluated.
     pub tracks_evaluated: bool,
+    /// Every value, to begin with.
+    everything: ValueSet,
     constants: Vec<&'b Json>,
     expanded: FxHashMap<FormulaId, Rc<ValueSet>>,
     open: FxHashSet<FormulaId>,
@@ -103,6 +106,7 @@ impl<'b> Expander<'b> {
             options,
             findings: Vec::new(),
             tracks_evaluated,
+            everything: ValueSet::any(),
             constants: Vec::new(),
             expanded: FxHashMap::default(),
             open: FxHashSet::default(),
@@ -116,6 +120,11 @@ impl<'b> Expander<'b> {
             fuel: EMPTINESS_FUEL,
             joint: 0,
         }
+    }
+
+    /// Every value. Its empty parts are shared by all that begin with it.
+    pub fn everything(&self) -> ValueSet {
+        self.everything.clone()
     }
 
     /// The formula of the schema at a place.
@@ -267,7 +276,7 @@ impl<'b> Expander<'b> {
             Json::Array(items) => {
                 let prefix: Vec<FormulaId> = items.iter().map(|item| self.constant(item)).collect();
                 let count = prefix.len() as u32;
-                let mut shape = super::values::arrays::ArrayShape::any();
+                let mut shape = ArrayShape::any();
                 (shape.prefix, shape.rest, shape.min, shape.max) =
                     (prefix, FormulaId::NEVER, count, Some(count));
                 shape.says_rest = true;
@@ -301,22 +310,18 @@ impl<'b> Expander<'b> {
         }
         set.objects = objects;
         let mut failure = None;
-        set.arrays.retain(|shape| {
-            let needed = shape.prefix.iter().copied().take(shape.min as usize);
-            values::lively_array(shape) && self.all_inhabited(needed, depth, &mut failure)
-        });
+        set.arrays.retain(|shape| self.is_inhabited_array(shape, depth, &mut failure));
         failure.map_or(Ok(()), Err)
+    }
+
+    fn is_inhabited_array(&mut self, shape: &ArrayShape, depth: usize, failure: &mut Option<Error>) -> bool {
+        let needed = shape.prefix.iter().copied().take(shape.min as usize);
+        values::lively_array(shape) && self.all_inhabited(needed, depth, failure)
     }
 
     /// The shape with its witnesses settled as far as they can be, or nothing if it can have no value.
     fn settled_object(&mut self, mut shape: ObjectShape, depth: usize) -> Result<Option<ObjectShape>> {
-        for name in shape.required.iter() {
-            let value = shape.value_of(name, &mut self.algebra)?;
-            if self.is_empty_to(value, depth)? {
-                return Ok(None);
-            }
-        }
-        if shape.min as usize > shape.required.len() && self.lacks_keys(&shape)? {
+        if self.lacks_members(&shape, depth)? {
             return Ok(None);
         }
         let witnesses = std::mem::take(&mut shape.witnesses);
@@ -332,6 +337,17 @@ impl<'b> Expander<'b> {
             }
         }
         Ok(Some(shape))
+    }
+
+    /// Whether a shape has no value for a key that must be there, or too few keys.
+    fn lacks_members(&mut self, shape: &ObjectShape, depth: usize) -> Result<bool> {
+        for name in shape.required.iter() {
+            let value = shape.value_of(name, &mut self.algebra)?;
+            if self.is_empty_to(value, depth)? {
+                return Ok(true);
+            }
+        }
+        Ok(shape.min as usize > shape.required.len() && self.lacks_keys(shape)?)
     }
 
     /// Whether a shape that allows only named keys allows too few of them.
@@ -470,10 +486,19 @@ impl<'b> Expander<'b> {
         if set.arrays.is_empty() && set.objects.is_empty() {
             return Ok(true);
         }
-        let mut rest =
-            ValueSet { arrays: set.arrays.clone(), objects: set.objects.clone(), ..ValueSet::never() };
-        self.prune_to(&mut rest, depth)?;
-        Ok(rest.arrays.is_empty() && rest.objects.is_empty())
+        // As much is looked at as pruning would look at: what is found is remembered.
+        let mut is_empty = true;
+        for shape in &set.objects {
+            is_empty &= match shape.witnesses.as_slice() {
+                [] => self.lacks_members(shape, depth)?,
+                _ => self.settled_object(shape.clone(), depth)?.is_none(),
+            };
+        }
+        let mut failure = None;
+        for shape in &set.arrays {
+            is_empty &= !self.is_inhabited_array(shape, depth, &mut failure);
+        }
+        failure.map_or(Ok(is_empty), Err)
     }
 
     /// Notes what became of a keyword, once.

@@ -9,6 +9,8 @@ mod layout;
 mod objects;
 mod styles;
 
+use std::rc::Rc;
+
 use rustc_hash::FxHashMap;
 
 use super::documents::SchemaId;
@@ -45,7 +47,7 @@ struct Pending {
     rule: RuleId,
     formula: FormulaId,
     depth: Depth,
-    set: ValueSet,
+    set: Rc<ValueSet>,
     form: Form,
 }
 
@@ -54,8 +56,7 @@ pub(super) fn emit(mut expander: Expander<'_>, root: FormulaId) -> Result<(Gramm
     let rule = expander.algebra.languages.builder.declare("root");
     let (body, mut expander) = emit_into(expander, root)?;
     expander.algebra.languages.builder.define(rule, body, RuleOptions::default());
-    let limits = expander.algebra.languages.budget.limits();
-    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::new(limits));
+    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::lent());
     Ok((builder.finish(rule)?, expander))
 }
 
@@ -101,23 +102,25 @@ impl Emitter<'_> {
     }
 
     /// What a formula admits where it is the whole of a value.
-    fn set_of(&mut self, formula: FormulaId) -> Result<ValueSet> {
-        let mut set = (*self.expander.expand(formula)?).clone();
+    fn set_of(&mut self, formula: FormulaId) -> Result<Rc<ValueSet>> {
+        let mut whole = self.expander.expand(formula)?;
         if self.expander.options.strict_mode {
+            let set = Rc::make_mut(&mut whole);
             if let Formula::Schema(at) = self.expander.algebra.formulas.get(formula)
                 && let Some(schema) = self.expander.documents.json(at.schema).as_object()
             {
-                keywords::imply_types(schema, &mut set);
+                keywords::imply_types(schema, set);
             }
-            keywords::close(&mut set);
+            keywords::close(set);
         }
         if let Some(free) = self.free {
+            let set = Rc::make_mut(&mut whole);
             let languages = &mut self.expander.algebra.languages;
             let kept = set.texts.intersect(&TextSet::of_expr(free), languages)?;
             let emptied = !set.texts.is_any() && kept.is_empty(languages)?;
             set.texts = if emptied { TextSet::never() } else { kept };
         }
-        Ok(set)
+        Ok(whole)
     }
 
     /// Prepares for the strings that no string and no key may hold.
@@ -140,7 +143,7 @@ impl Emitter<'_> {
     }
 
     /// Notes that a rule is to be defined.
-    fn wait_for(&mut self, rule: RuleId, formula: FormulaId, depth: Depth, set: ValueSet, form: Form) {
+    fn wait_for(&mut self, rule: RuleId, formula: FormulaId, depth: Depth, set: Rc<ValueSet>, form: Form) {
         self.pending.push(Pending { rule, formula, depth, set, form });
     }
 
