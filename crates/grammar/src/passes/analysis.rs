@@ -14,6 +14,9 @@ use crate::limits::Budget;
 
 /// Which expressions can match something at all, by expression.
 pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
+    if let Some(all) = plainly_productive(grammar) {
+        return Ok(all);
+    }
     let list = |id: ExprId, live: &[bool]| match grammar.expr(id) {
         Expr::Members { layout, parts } => {
             let is_live = |part: ExprId| live[part.index()];
@@ -26,6 +29,35 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
         _ => Ok(false),
     };
     least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never), list)
+}
+
+/// The same where every expression can, and two looks at each of them show it. That is so for nearly every grammar: only
+/// what stands in a rule before the rules that it names has to be looked at again.
+fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
+    let mut live = vec![false; grammar.exprs().len()];
+    for _ in 0..2 {
+        let mut are_all = true;
+        for (id, expr) in grammar.exprs() {
+            let is_live = |part: ExprId| live[part.index()];
+            let is_shown = live[id.index()]
+                || match expr {
+                    Expr::Never => false,
+                    Expr::Seq(items) | Expr::And(items) => items.iter().all(|&item| is_live(item)),
+                    Expr::Alt(items) => items.iter().any(|&item| is_live(item)),
+                    Expr::JsonText(body) | Expr::AtMost { body, .. } => is_live(*body),
+                    Expr::Repeat { body, min, .. } => *min == 0 || is_live(*body),
+                    Expr::Rule(rule) => is_live(grammar.rule(*rule).body),
+                    Expr::Members { layout, parts } => is_plainly_satisfiable(layout, parts, &is_live),
+                    _ => true,
+                };
+            live[id.index()] = is_shown;
+            are_all &= is_shown;
+        }
+        if are_all {
+            return Some(live);
+        }
+    }
+    None
 }
 
 /// Which expressions can match the empty string, by expression, where `list` tells it of lists.

@@ -95,6 +95,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
         lists: FxHashMap::default(),
         values: FxHashMap::default(),
         copied: vec![None; grammar.exprs().len()],
+        open: Vec::new(),
         repeats: FxHashMap::default(),
         tagged: FxHashMap::default(),
         token_sets: FxHashMap::default(),
@@ -152,6 +153,8 @@ pub(super) struct Work<'g> {
     pub(super) values: FxHashMap<(ExprId, Option<u32>), MemberValue>,
     /// The terminal that an expression was copied to, by expression.
     copied: Vec<Option<ExprId>>,
+    /// What is still to be copied, and whether its children were.
+    open: Vec<(ExprId, bool)>,
     /// The rule made for the body of a counted repeat in a rule of some temperature, by its bits.
     repeats: FxHashMap<(ExprId, Option<u32>), MachineRuleId>,
     /// The texts with tags that were made, in the same way.
@@ -279,16 +282,16 @@ impl Work<'_> {
             return Ok(copy);
         }
         let grammar = self.grammar;
-        let mut stack = vec![(id, false)];
-        while let Some((id, children_done)) = stack.pop() {
+        self.open.push((id, false));
+        while let Some((id, children_done)) = self.open.pop() {
             if self.copied[id.index()].is_some() {
                 continue;
             }
             self.budget.tick()?;
             let expr = grammar.expr(id);
             if !children_done && !expr.children().is_empty() {
-                stack.push((id, true));
-                stack.extend(expr.children().iter().map(|&child| (child, false)));
+                self.open.push((id, true));
+                self.open.extend(expr.children().iter().map(|&child| (child, false)));
                 continue;
             }
             let children: SmallVec<[ExprId; 16]> =

@@ -136,13 +136,16 @@ struct Facts {
     exprs: Vec<Option<Fact>>,
     /// The facts of the rules that are inlined, by rule.
     rules: Vec<Option<Fact>>,
+    /// What is still to be looked at, and whether its children were.
+    open: Vec<(ExprId, bool)>,
 }
 
 impl Facts {
     /// The facts of all expressions that do not depend on what becomes of the rules, as `named` says.
     fn new(grammar: &Grammar, named: &[bool]) -> Self {
         let count = grammar.exprs().len();
-        let mut facts = Facts { exprs: Vec::with_capacity(count), rules: vec![None; grammar.rules().len()] };
+        let rules = vec![None; grammar.rules().len()];
+        let mut facts = Facts { exprs: Vec::with_capacity(count), rules, open: Vec::new() };
         for ((_, expr), &named) in grammar.exprs().zip(named) {
             let fact = (!named).then(|| facts.fact(expr));
             facts.exprs.push(fact);
@@ -155,8 +158,8 @@ impl Facts {
     }
 
     fn compute(&mut self, grammar: &Grammar, root: ExprId, budget: &Budget) -> Result<()> {
-        let mut stack = vec![(root, false)];
-        while let Some((id, children_done)) = stack.pop() {
+        self.open.push((root, false));
+        while let Some((id, children_done)) = self.open.pop() {
             if self.exprs[id.index()].is_some() {
                 continue;
             }
@@ -165,8 +168,8 @@ impl Facts {
             if children_done || expr.children().is_empty() {
                 self.exprs[id.index()] = Some(self.fact(expr));
             } else {
-                stack.push((id, true));
-                stack.extend(expr.children().iter().map(|&child| (child, false)));
+                self.open.push((id, true));
+                self.open.extend(expr.children().iter().map(|&child| (child, false)));
             }
         }
         Ok(())

@@ -16,6 +16,8 @@ pub(super) struct Rewriter<'g> {
     /// The new expressions, by old expression; meaningful where `done` says so.
     exprs: Vec<ExprId>,
     done: Vec<bool>,
+    /// What is still to be copied, and whether its children were.
+    open: Vec<(ExprId, bool)>,
 }
 
 impl<'g> Rewriter<'g> {
@@ -28,7 +30,7 @@ impl<'g> Rewriter<'g> {
             rules.push(if keep(id) { builder.declare(&rule.name) } else { RuleId(u32::MAX) });
         }
         let count = grammar.exprs().len();
-        Rewriter { grammar, builder, rules, exprs: vec![never; count], done: vec![false; count] }
+        Rewriter { grammar, builder, rules, exprs: vec![never; count], done: vec![false; count], open: Vec::new() }
     }
 
     /// Starts a copy of `grammar` that goes on from it: expressions and rules keep their numbers, and those expressions
@@ -45,7 +47,7 @@ impl<'g> Rewriter<'g> {
         let rules = grammar.rules().map(|(id, _)| id).collect();
         let exprs: Vec<ExprId> = grammar.exprs().map(|(id, _)| id).collect();
         let done = exprs.iter().map(|&id| is_final(id)).collect();
-        Rewriter { grammar, builder, rules, exprs, done }
+        Rewriter { grammar, builder, rules, exprs, done, open: Vec::new() }
     }
 
     /// The new expression of `root`. `replace` may give one for an expression before its children are looked at.
@@ -56,8 +58,9 @@ impl<'g> Rewriter<'g> {
         replace: &mut Replace<'_>,
     ) -> Result<ExprId> {
         let grammar = self.grammar;
-        let mut stack = vec![(root, false)];
-        while let Some((id, children_done)) = stack.pop() {
+        self.open.clear();
+        self.open.push((root, false));
+        while let Some((id, children_done)) = self.open.pop() {
             if self.done[id.index()] {
                 continue;
             }
@@ -69,8 +72,8 @@ impl<'g> Rewriter<'g> {
                     continue;
                 }
                 if !expr.children().is_empty() {
-                    stack.push((id, true));
-                    stack.extend(expr.children().iter().map(|&child| (child, false)));
+                    self.open.push((id, true));
+                    self.open.extend(expr.children().iter().map(|&child| (child, false)));
                     continue;
                 }
             }

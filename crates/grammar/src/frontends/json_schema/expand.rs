@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::documents::{Documents, Draft, Json, Located, SchemaId, Step};
 use super::keywords;
@@ -39,6 +39,9 @@ const MAX_JOINT: usize = 5_000;
 
 /// So many formulas of a conversion are looked into; after that they count as inhabited.
 const EMPTINESS_FUEL: usize = 20_000;
+
+/// So many schemas are expected: most have no more.
+const EXPECTED: usize = 28;
 
 /// What became of a condition that some member must bear out.
 enum Settled {
@@ -104,14 +107,14 @@ impl<'b> Expander<'b> {
             documents,
             algebra: Algebra { formulas: Formulas::new(), languages: Languages::new(builder, budget) },
             options,
-            findings: Vec::new(),
+            findings: Vec::with_capacity(EXPECTED),
             tracks_evaluated,
             everything: ValueSet::any(),
             constants: Vec::new(),
-            expanded: FxHashMap::default(),
+            expanded: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
             open: FxHashSet::default(),
             empty: FxHashMap::default(),
-            reported: FxHashSet::default(),
+            reported: FxHashSet::with_capacity_and_hasher(2 * EXPECTED, FxBuildHasher),
             noted: None,
             patterns: HashMap::new(),
             formats: Vec::new(),

@@ -129,7 +129,7 @@ impl<'json> Documents<'json> {
         let sources: Vec<_> =
             std::iter::once(Source { document: root, uri: "", root: None }).chain(others).collect();
         let is_dynamic = sources.iter().any(|source| source.document.mentions().dynamic);
-        let locations = Locations::default();
+        let locations = Locations::new();
         let mut documents = Documents {
             default_draft,
             root: locations.next(),

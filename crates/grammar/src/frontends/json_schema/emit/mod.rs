@@ -11,7 +11,7 @@ mod styles;
 
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::documents::SchemaId;
 use super::expand::Expander;
@@ -25,6 +25,9 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, RuleId, RuleOptions};
 use layout::{Depth, Layout};
 use objects::Form;
+
+/// There is room for the expressions of so many formulas at first; most schemas have no more.
+const EXPECTED: usize = 28;
 
 /// Emits the rules of one conversion.
 pub(super) struct Emitter<'b> {
@@ -67,7 +70,7 @@ pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(
     let mut emitter = Emitter {
         expander,
         layout,
-        known: FxHashMap::default(),
+        known: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
         contents: FxHashMap::default(),
         pending: Vec::new(),
         free: None,
