@@ -101,7 +101,8 @@ impl Builder {
 
     /// A builder that holds `grammar` already, with the same ids.
     pub fn extend(grammar: Grammar, limits: &Limits) -> Self {
-        let rules = grammar.rules.into_iter().map(|rule| (rule.name, Some(rule.body), rule.options)).collect();
+        let rules =
+            grammar.rules.into_iter().map(|rule| (rule.name, Some(rule.body), rule.options)).collect();
         Builder {
             max_rules: limits.max_rules,
             max_exprs: limits.max_exprs,

@@ -132,7 +132,9 @@ impl Expr {
             Expr::TokenTagDispatch(dispatch) => (dispatch.tags.len() + dispatch.excludes.len()) * A_TAG,
             Expr::Members { layout, parts } => layout.memory_bytes() + size_of_val(&**parts),
             Expr::Tagged { text, parts, .. } => text.memory_bytes() + size_of_val(&**parts),
-            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) if items.spilled() => size_of_val(&**items),
+            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) if items.spilled() => {
+                size_of_val(&**items)
+            }
             _ => 0,
         };
         size_of::<Self>() + held

@@ -30,16 +30,19 @@ impl<'g> Rewriter<'g> {
             rules.push(if keep(id) { builder.declare(&rule.name) } else { RuleId(u32::MAX) });
         }
         let count = grammar.exprs().len();
-        Rewriter { grammar, builder, rules, exprs: vec![never; count], done: vec![false; count], open: Vec::new() }
+        Rewriter {
+            grammar,
+            builder,
+            rules,
+            exprs: vec![never; count],
+            done: vec![false; count],
+            open: Vec::new(),
+        }
     }
 
     /// Starts a copy of `grammar` that goes on from it: expressions and rules keep their numbers, and those expressions
     /// for which `is_final` says so are not looked at. Expressions that nobody names any more stay.
-    pub(super) fn within(
-        grammar: &'g Grammar,
-        budget: &Budget,
-        is_final: impl Fn(ExprId) -> bool,
-    ) -> Self {
+    pub(super) fn within(grammar: &'g Grammar, budget: &Budget, is_final: impl Fn(ExprId) -> bool) -> Self {
         // What is replaced does not count.
         let limits = budget.limits();
         let max_exprs = limits.max_exprs.saturating_add(grammar.exprs().len());

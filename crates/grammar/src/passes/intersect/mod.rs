@@ -23,8 +23,8 @@ mod product;
 mod unfold;
 
 use super::analysis::rule_references;
-use super::graph::{Graph, is_circle, strong_components};
 use super::booleans::in_rule;
+use super::graph::{Graph, is_circle, strong_components};
 use super::linear;
 use super::rewrite::Rewriter;
 use super::trim;
