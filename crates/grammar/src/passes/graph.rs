@@ -20,7 +20,7 @@ impl Graph {
     }
 
     /// How many numbers there are.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.ends.len()
     }
 
@@ -44,14 +44,14 @@ impl<T: IntoIterator<Item = u32>> FromIterator<T> for Graph {
 /// Tarjan's algorithm with a stack of its own.
 pub fn strong_components(graph: &Graph) -> Components {
     const UNSEEN: u32 = u32::MAX;
-    let mut index = vec![UNSEEN; graph.len()];
-    let mut low = vec![0u32; graph.len()];
-    let mut on_path = vec![false; graph.len()];
+    let mut index = vec![UNSEEN; graph.count()];
+    let mut low = vec![0u32; graph.count()];
+    let mut on_path = vec![false; graph.count()];
     let mut path: Vec<u32> = Vec::new();
     let mut calls: Vec<(u32, usize)> = Vec::new();
     let mut components = Components(Graph::default());
     let mut next = 0;
-    for root in 0..graph.len() as u32 {
+    for root in 0..graph.count() as u32 {
         if index[root as usize] != UNSEEN {
             continue;
         }
@@ -92,20 +92,15 @@ pub fn strong_components(graph: &Graph) -> Components {
 pub struct Components(Graph);
 
 impl Components {
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Each of them, after those that it leads to.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
-        (0..self.0.len() as u32).map(|at| self.0.of(at))
+        (0..self.0.count() as u32).map(|at| self.0.of(at))
     }
 
     /// For each number the place of its part, counted from the last: what leads to it comes before it.
     pub fn ranks(&self) -> Vec<u32> {
         let mut ranks = vec![0; self.0.targets.len()];
-        for (rank, part) in (0..self.len() as u32).rev().zip(self.iter()) {
+        for (rank, part) in (0..self.0.count() as u32).rev().zip(self.iter()) {
             part.iter().for_each(|&member| ranks[member as usize] = rank);
         }
         ranks

@@ -37,7 +37,7 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     let uses = count_uses(grammar);
     let places = count_places(grammar);
     let mut facts = Facts::new(grammar, &named);
-    let mut inlined: Vec<Option<ExprId>> = vec![None; graph.len()];
+    let mut inlined: Vec<Option<ExprId>> = vec![None; graph.count()];
     // Copies may not be what breaks the limit on the machine.
     let mut copies_left = COPIES.min(budget.limits().max_nodes as u64 / COPIED_PART);
     let mut singles_left = SINGLES.min(budget.limits().max_nodes as u64 / COPIED_PART);

@@ -82,7 +82,7 @@ fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<Strin
     let graph = analysis::rule_references(grammar, |_| true);
     let tokens = rules_with(grammar, |expr| matches!(expr, Expr::Token(_) | Expr::TokenTagDispatch(_)));
     let lists = rules_with(grammar, |expr| matches!(expr, Expr::Members { .. }));
-    let mut obstacles: Vec<Option<String>> = vec![None; graph.len()];
+    let mut obstacles: Vec<Option<String>> = vec![None; graph.count()];
     // Callees come before their callers.
     for component in graph::strong_components(&graph).iter() {
         let is_cyclic = graph::is_circle(&graph, component);

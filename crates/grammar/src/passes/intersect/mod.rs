@@ -94,7 +94,7 @@ fn owner_of(grammar: &Grammar, wanted: ExprId) -> String {
 /// Which expressions are regular text without options, rules followed.
 fn regular_exprs(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
     let graph = rule_references(grammar, |_| true);
-    let mut rules = vec![false; graph.len()];
+    let mut rules = vec![false; graph.count()];
     let mut known: Vec<Option<bool>> = vec![None; grammar.exprs().len()];
     for component in strong_components(&graph).iter() {
         for &rule in component {
