@@ -70,7 +70,7 @@ impl CompiledGrammar {
             machine,
             vocab,
             limits,
-            current: RwLock::new(Arc::new(generation)),
+            current: RwLock::new(generation),
             generations: AtomicU64::new(0),
             fixed_bytes: OnceLock::new(),
             captures,
@@ -95,9 +95,16 @@ impl CompiledGrammar {
 
     /// The memory that it takes, with its tables but without what is shared with other grammars.
     pub fn memory_bytes(&self) -> usize {
-        let fixed =
-            self.fixed_bytes.get_or_init(|| self.grammar.memory_bytes() + self.machine.memory_bytes());
-        fixed + self.current.read().memory_bytes()
+        self.fixed_bytes() + self.current.read().memory_bytes()
+    }
+
+    /// The same as [`CompiledGrammar::memory_bytes`], as it was when it was last used: that takes no time to tell.
+    pub fn measured_bytes(&self) -> usize {
+        self.fixed_bytes() + self.current.read().measured_bytes()
+    }
+
+    fn fixed_bytes(&self) -> usize {
+        *self.fixed_bytes.get_or_init(|| self.grammar.memory_bytes() + self.machine.memory_bytes())
     }
 
     /// Numbers about it.
@@ -149,7 +156,7 @@ impl CompiledGrammar {
         }
         let mut current = self.current.write();
         if Arc::ptr_eq(&current, used) {
-            *current = Arc::new(Generation::new(Arc::clone(&self.machine), Arc::clone(self.vocab.table())));
+            *current = Generation::new(Arc::clone(&self.machine), Arc::clone(self.vocab.table()));
             used.retire();
             self.generations.fetch_add(1, Ordering::Relaxed);
         }

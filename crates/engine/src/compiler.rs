@@ -13,7 +13,7 @@
 //! 4. Errors are not cached.
 //!
 //! A compiled grammar grows while it is used, because its tables are filled lazily. Its weight is therefore asked
-//! for anew whenever the bound is enforced: when so many values have come that it is a sixteenth of them all, when they
+//! for anew whenever the bound is enforced: when so many values have come that it is a quarter of them all, when they
 //! alone would break it, and at every 64th hit. To weigh all of a thousand grammars for each that comes would take longer
 //! than to compile it.
 //!
@@ -38,7 +38,7 @@ pub trait Weigh {
 
 impl Weigh for CompiledGrammar {
     fn weigh(&self) -> usize {
-        self.memory_bytes()
+        self.measured_bytes()
     }
 }
 
@@ -247,7 +247,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
     fn note(&mut self, bytes: usize) -> Vec<Arc<V>> {
         self.weighed_bytes += bytes;
         self.unweighed += 1;
-        let is_time = self.weighed_bytes > self.limit_bytes || self.unweighed * 16 >= self.entries.len();
+        let is_time = self.weighed_bytes > self.limit_bytes || self.unweighed * 4 >= self.entries.len();
         if is_time { self.evict() } else { vec![] }
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct Generation {
     carried_bytes: AtomicUsize,
     /// What was last added to the account of the process.
     accounted: AtomicUsize,
+    /// What it took when it was last looked at.
+    measured: AtomicUsize,
     retired: AtomicBool,
 }
 
@@ -52,9 +54,10 @@ pub(crate) struct Generation {
 const ACCOUNT_STEP: usize = 64 << 10;
 
 impl Generation {
-    pub(crate) fn new(machine: Arc<Machine>, tokens: Arc<TokenTable>) -> Self {
+    /// Empty tables. They are large in themselves, so they are not moved once they are made.
+    pub(crate) fn new(machine: Arc<Machine>, tokens: Arc<TokenTable>) -> Arc<Self> {
         let entry_states = machine.exprs.iter().map(|_| AtomicU32::new(0)).collect();
-        Generation {
+        Arc::new(Generation {
             terminals: Arena::new(
                 tokens.max_token_bytes(),
                 machine.tagged.iter().map(|tagged| Arc::clone(&tagged.text)),
@@ -78,8 +81,9 @@ impl Generation {
             table_bytes: AtomicUsize::new(0),
             carried_bytes: AtomicUsize::new(0),
             accounted: AtomicUsize::new(0),
+            measured: AtomicUsize::new(0),
             retired: AtomicBool::new(false),
-        }
+        })
     }
 
     pub(crate) fn machine(&self) -> &Machine {
@@ -209,12 +213,20 @@ impl Generation {
         self.sets.memory_bytes() + self.rows.memory_bytes() + self.terminals.memory_bytes() + tables
     }
 
+    /// The same as [`Generation::memory_bytes`] when it was last used, without looking at all of its tables: those of a
+    /// grammar that nobody uses have long left the processor's caches.
+    pub(crate) fn measured_bytes(&self) -> usize {
+        self.measured.load(Ordering::Relaxed)
+    }
+
     /// Whether it has grown beyond `limit`, or the process as a whole beyond its own.
     ///
     /// What matchers still need would only be carried over again, so it has to have doubled since. Otherwise a long
     /// text under a small limit would be carried over at every step.
     pub(crate) fn is_full(&self, limit: usize) -> bool {
-        let bytes = self.memory_bytes() + self.table_bytes.load(Ordering::Relaxed);
+        let own = self.memory_bytes();
+        self.measured.store(own, Ordering::Relaxed);
+        let bytes = own + self.table_bytes.load(Ordering::Relaxed);
         let needed = 2 * self.carried_bytes.load(Ordering::Relaxed);
         let accounted = self.accounted.load(Ordering::Relaxed);
         if bytes > accounted + ACCOUNT_STEP {

@@ -23,6 +23,7 @@ mod machine_text;
 pub mod members;
 pub mod passes;
 pub mod regular;
+mod repeats;
 
 pub use error::{Error, ErrorKind, Place, Result};
 pub use ir::{Builder, Expr, ExprId, Grammar, Rule, RuleId, RuleOptions};

@@ -19,6 +19,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::ir::{Expr, ExprId, TokenSet};
 use crate::members::{Conditions, KeyTree};
 use crate::passes::ByteSet;
@@ -125,13 +127,16 @@ pub struct MemberValue {
     pub rule: Option<MachineRuleId>,
 }
 
+/// The ways to write a member, by variant: nearly always one.
+pub type MemberValues = SmallVec<[MemberValue; 1]>;
+
 /// The others of a list.
 #[derive(Clone, Debug)]
 pub struct ListOthers {
     /// The texts of their keys, as an expression of text like those in JSON texts; `None` has no key.
     pub keys: Option<ExprId>,
     /// The ways to write their values, by variant.
-    pub variants: Box<[MemberValue]>,
+    pub variants: MemberValues,
 }
 
 /// A list of members.
@@ -150,7 +155,7 @@ pub struct List {
     /// The terminal between two members.
     pub separator: ExprId,
     /// The ways to write the values of the entries, by entry and variant.
-    pub entries: Box<[Box<[MemberValue]>]>,
+    pub entries: Box<[MemberValues]>,
     /// The others.
     pub others: Box<[ListOthers]>,
     /// The keys that others may not have: those of the entries. None if no others have keys.
@@ -201,9 +206,9 @@ impl List {
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     /// The ways on that consume something.
-    pub edges: Vec<Edge>,
+    pub edges: SmallVec<[Edge; 2]>,
     /// The ways on that consume nothing.
-    pub jumps: Vec<NodeId>,
+    pub jumps: SmallVec<[NodeId; 4]>,
     /// Set for a counter node, which then has neither edges nor jumps.
     pub counter: Option<Counter>,
     /// Set for a list node, which then has neither edges nor jumps.

@@ -38,12 +38,21 @@ type Cache = CompileCache<Key, Built>;
 struct Built {
     compiled: Arc<Compiled>,
     report: Report,
+    /// The memory of the report, which is asked for again and again.
+    report_bytes: usize,
+}
+
+impl Built {
+    fn new(compiled: Arc<Compiled>, report: Report) -> Self {
+        let texts = report.iter().map(|finding| finding.pointer.len() + finding.note.len());
+        let report_bytes = size_of_val(&*report) + texts.sum::<usize>();
+        Built { compiled, report, report_bytes }
+    }
 }
 
 impl Weigh for Built {
     fn weigh(&self) -> usize {
-        let texts = self.report.iter().map(|finding| finding.pointer.len() + finding.note.len());
-        self.compiled.weigh() + size_of_val(&*self.report) + texts.sum::<usize>()
+        self.compiled.weigh() + self.report_bytes
     }
 }
 
@@ -387,7 +396,7 @@ impl GrammarCompiler {
         let built = self.grammar_of(work, parsed, budget).and_then(|(grammar, report)| {
             let vocab = Arc::clone(&self.vocab);
             let compiled = Compiled::new(grammar, vocab, self.limits.engine, budget)?;
-            Ok(Arc::new(Built { compiled, report }))
+            Ok(Arc::new(Built::new(compiled, report)))
         });
         let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.counters.nanoseconds.fetch_add(elapsed, Ordering::Relaxed);

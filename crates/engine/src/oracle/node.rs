@@ -402,7 +402,8 @@ fn callable(grammar: &Grammar) -> Vec<bool> {
     let mut mark = |items: &[ExprId]| items.iter().for_each(|item| callable[item.index()] = true);
     for (_, expr) in grammar.exprs() {
         match expr {
-            Expr::Seq(items) | Expr::Alt(items) | Expr::Tagged { parts: items, .. } => mark(items),
+            Expr::Seq(items) | Expr::Alt(items) => mark(items),
+            Expr::Tagged { parts, .. } => mark(parts),
             Expr::Repeat { body, .. } => mark(&[*body]),
             // The keys of others are texts, not what is written.
             Expr::Members { layout, parts } => {
@@ -420,7 +421,7 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
     let all = |items: &[ExprId]| items.iter().map(|&item| child(grammar, item)).collect();
     Ok(match expr {
         Expr::Empty => Node::Bytes(Box::new([])),
-        Expr::Bytes(bytes) => Node::Bytes(bytes.clone()),
+        Expr::Bytes(bytes) => Node::Bytes(bytes.as_slice().into()),
         Expr::Class(set) => Node::Class(set.clone()),
         Expr::Seq(items) => Node::Seq(all(items)),
         Expr::Alt(items) => Node::Alt(all(items)),

@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use crate::vocabulary::Vocabulary;
 use crate::walk::{Check, Twins, Walk};
-use tokenstile_grammar::ir::members::{Count, Entry, Layout, Order, Others, Variant};
+use tokenstile_grammar::ir::members::{Count, Entry, Layout, Order, Others, Variant, Variants};
 use tokenstile_grammar::regular::CharSet;
 use tokenstile_grammar::{Builder, Grammar, Limits, RuleOptions};
 
@@ -15,7 +15,7 @@ const VALUES: [u32; 4] = [1, 2, 3, 4];
 const ITEMS: [u32; 3] = [5, 6, 7];
 const KEY_LANGUAGES: [u32; 3] = [8, 9, 10];
 
-fn variants(dice: &mut Dice, values: &[u32], counters: u32, least: usize) -> Box<[Variant]> {
+fn variants(dice: &mut Dice, values: &[u32], counters: u32, least: usize) -> Variants {
     let count = least + dice.below(2);
     let mut variant = || {
         let value = values[dice.below(values.len())];

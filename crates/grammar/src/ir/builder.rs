@@ -4,17 +4,18 @@
 //! are always right: flattening, joining of neighbouring bytes, dropping of what is empty.
 
 use hashbrown::HashTable;
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+use super::expr::{Automaton, Expr, ExprId, Items, Literal, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 use super::grammar::{Grammar, Rule, RuleOptions};
 use super::members::Layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::regular::{CharSet, TagText};
+use crate::repeats::drop_repeats;
 
 /// How many expressions there is room for at first; most grammars have about so many.
 const EXPECTED: usize = 112;
@@ -41,23 +42,6 @@ fn hash_of(expr: &Expr) -> u64 {
         Expr::Seq(items) => hash_slice(Kind::Seq, items),
         Expr::Alt(items) => hash_slice(Kind::Alt, items),
         other => hash_slice(Kind::Other, std::slice::from_ref(other)),
-    }
-}
-
-/// Leaves the first of equal items.
-fn drop_repeats(items: &mut SmallVec<[ExprId; 16]>) {
-    if items.len() > 16 {
-        let mut seen = FxHashSet::default();
-        items.retain(|id| seen.insert(*id));
-        return;
-    }
-    let mut at = 1;
-    while at < items.len() {
-        if items[..at].contains(&items[at]) {
-            items.remove(at);
-        } else {
-            at += 1;
-        }
     }
 }
 
@@ -117,13 +101,15 @@ impl Builder {
 
     /// A builder that holds `grammar` already, with the same ids.
     pub fn extend(grammar: Grammar, limits: &Limits) -> Self {
-        let mut builder = Builder::new(limits);
-        for expr in grammar.exprs {
-            builder.intern(expr);
-        }
-        builder.rules =
+        let rules =
             grammar.rules.into_iter().map(|rule| (rule.name, Some(rule.body), rule.options)).collect();
-        builder
+        Builder {
+            max_rules: limits.max_rules,
+            max_exprs: limits.max_exprs,
+            exprs: grammar.exprs,
+            index: grammar.index,
+            rules,
+        }
     }
 
     /// The expression `id`.
@@ -169,7 +155,7 @@ impl Builder {
         }
         let hash = hash_slice(Kind::Bytes, bytes);
         let known = self.find(hash, |expr| matches!(expr, Expr::Bytes(other) if **other == *bytes));
-        known.unwrap_or_else(|| self.add(hash, Expr::Bytes(bytes.into())))
+        known.unwrap_or_else(|| self.add(hash, Expr::Bytes(Literal::from_slice(bytes))))
     }
 
     /// One code point of `set`. A set of one is its bytes, so that literals join.
@@ -216,7 +202,7 @@ impl Builder {
             ref items => {
                 let hash = hash_slice(Kind::Seq, items);
                 let known = self.find(hash, |expr| matches!(expr, Expr::Seq(other) if **other == *items));
-                known.unwrap_or_else(|| self.add(hash, Expr::Seq(items.into())))
+                known.unwrap_or_else(|| self.add(hash, Expr::Seq(Items::from_slice(items))))
             }
         }
     }
@@ -246,7 +232,7 @@ impl Builder {
             ref items => {
                 let hash = hash_slice(Kind::Alt, items);
                 let known = self.find(hash, |expr| matches!(expr, Expr::Alt(other) if **other == *items));
-                known.unwrap_or_else(|| self.add(hash, Expr::Alt(items.into())))
+                known.unwrap_or_else(|| self.add(hash, Expr::Alt(Items::from_slice(items))))
             }
         }
     }
@@ -280,7 +266,7 @@ impl Builder {
         if let Some(&never) = items.iter().find(|&&id| *self.expr(id) == Expr::Never) {
             return never;
         }
-        if items.len() == 1 { items[0] } else { self.intern(Expr::And(items.to_vec().into())) }
+        if items.len() == 1 { items[0] } else { self.intern(Expr::And(Items::from_slice(&items))) }
     }
 
     /// Any UTF-8 string outside of `item`, which must be regular.
@@ -414,6 +400,6 @@ impl Builder {
             None => Err(Error::new(ErrorKind::Invalid, format!("rule {name:?} is used but never defined"))),
         };
         let rules = self.rules.into_iter().map(define).collect::<Result<Vec<_>>>()?;
-        Ok(Grammar { exprs: self.exprs, rules, root })
+        Ok(Grammar { exprs: self.exprs, index: self.index, rules, root })
     }
 }

@@ -32,6 +32,12 @@ impl RuleId {
     }
 }
 
+/// The bytes of a literal. Most are short, and lie in the expression itself.
+pub type Literal = SmallVec<[u8; 16]>;
+
+/// The parts of an expression. The same goes for them: most expressions are made without allocating anything.
+pub type Items = SmallVec<[ExprId; 4]>;
+
 /// An expression: a language of byte strings, apart from the token forms, which match one token as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expr {
@@ -40,13 +46,13 @@ pub enum Expr {
     /// The empty string alone.
     Empty,
     /// These bytes.
-    Bytes(Box<[u8]>),
+    Bytes(Literal),
     /// One code point of the set, in UTF-8.
     Class(CharSet),
     /// One after the other.
-    Seq(Box<[ExprId]>),
+    Seq(Items),
     /// Any one of these.
-    Alt(Box<[ExprId]>),
+    Alt(Items),
     /// `min` to `max` times, without an upper bound where `max` is `None`.
     Repeat {
         /// What is repeated.
@@ -57,7 +63,7 @@ pub enum Expr {
         max: Option<u32>,
     },
     /// In all of these regular languages at once.
-    And(Box<[ExprId]>),
+    And(Items),
     /// Any UTF-8 string that is not in this regular language.
     Not(ExprId),
     /// An automaton that was built ahead of time.
@@ -101,11 +107,8 @@ impl Expr {
     /// The expressions that it is made of.
     pub fn children(&self) -> &[ExprId] {
         match self {
-            Expr::Seq(items)
-            | Expr::Alt(items)
-            | Expr::And(items)
-            | Expr::Members { parts: items, .. }
-            | Expr::Tagged { parts: items, .. } => items,
+            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) => items,
+            Expr::Members { parts, .. } | Expr::Tagged { parts, .. } => parts,
             Expr::Repeat { body, .. }
             | Expr::Not(body)
             | Expr::JsonText(body)
@@ -118,7 +121,7 @@ impl Expr {
     pub fn memory_bytes(&self) -> usize {
         const A_TAG: usize = 32;
         let held = match self {
-            Expr::Bytes(bytes) => bytes.len(),
+            Expr::Bytes(bytes) if bytes.spilled() => bytes.len(),
             Expr::Class(set) => size_of_val(set.ranges()),
             Expr::Automaton(automaton) => automaton.memory_bytes(),
             Expr::Token(set) => size_of_val(&*set.ids),
@@ -129,9 +132,17 @@ impl Expr {
             Expr::TokenTagDispatch(dispatch) => (dispatch.tags.len() + dispatch.excludes.len()) * A_TAG,
             Expr::Members { layout, parts } => layout.memory_bytes() + size_of_val(&**parts),
             Expr::Tagged { text, parts, .. } => text.memory_bytes() + size_of_val(&**parts),
-            other => size_of_val(other.children()),
+            Expr::Seq(items) | Expr::Alt(items) | Expr::And(items) if items.spilled() => {
+                size_of_val(&**items)
+            }
+            _ => 0,
         };
         size_of::<Self>() + held
+    }
+
+    /// Whether it names a rule itself, not through its children.
+    pub fn names_rules(&self) -> bool {
+        matches!(self, Expr::Rule(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_))
     }
 
     /// The rules that it names itself, not through its children.

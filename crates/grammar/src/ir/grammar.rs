@@ -1,5 +1,7 @@
 //! Rules and grammars.
 
+use hashbrown::HashTable;
+
 use super::expr::{Expr, ExprId, RuleId};
 
 /// What a rule says beside its body.
@@ -43,6 +45,8 @@ pub struct Rule {
 #[derive(Clone, Debug)]
 pub struct Grammar {
     pub(super) exprs: Vec<Expr>,
+    /// The expressions with their hashes, for a builder that goes on from here.
+    pub(super) index: HashTable<(u64, ExprId)>,
     pub(super) rules: Vec<Rule>,
     pub(super) root: RuleId,
 }
@@ -71,7 +75,8 @@ impl Grammar {
     /// The memory that it takes.
     pub fn memory_bytes(&self) -> usize {
         let rules = self.rules.iter().map(|rule| size_of::<Rule>() + rule.name.len());
-        self.exprs.iter().map(Expr::memory_bytes).sum::<usize>() + rules.sum::<usize>()
+        let index = self.index.allocation_size();
+        self.exprs.iter().map(Expr::memory_bytes).sum::<usize>() + rules.sum::<usize>() + index
     }
 
     /// The rule that the language starts from.

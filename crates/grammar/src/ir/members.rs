@@ -9,6 +9,8 @@
 //!
 //! The expressions that a list is made of are its *parts*, kept apart from the rest so that passes see them as children.
 
+use smallvec::SmallVec;
+
 use super::expr::ExprId;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -34,8 +36,11 @@ pub struct Variant {
     /// What stands after the key: the colon and the value; the whole item where there is no key. Any expression.
     pub value: Part,
     /// The counters that it adds one to, sorted, each once.
-    pub counters: Box<[u32]>,
+    pub counters: SmallVec<[u32; 4]>,
 }
+
+/// The ways to write a value: nearly always one.
+pub type Variants = SmallVec<[Variant; 1]>;
 
 /// An entry that may be in the list once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +50,7 @@ pub struct Entry {
     /// Whether the list must have it.
     pub required: bool,
     /// The ways to write its value. None at all forbids the key; it is then no key of the others either.
-    pub variants: Box<[Variant]>,
+    pub variants: Variants,
 }
 
 /// Entries beyond those listed, any number of them.
@@ -56,7 +61,7 @@ pub struct Others {
     /// text in common.
     pub keys: Option<Part>,
     /// The ways to write their values.
-    pub variants: Box<[Variant]>,
+    pub variants: Variants,
 }
 
 /// Bounds of a count of members.
@@ -107,7 +112,7 @@ impl Layout {
         if !self.implies.iter().all(|&(a, b)| (a as usize) < entries && (b as usize) < entries) {
             return wrong("has an implication of an entry that it does not have");
         }
-        let mut seen = hashbrown::HashSet::new();
+        let mut seen = hashbrown::HashSet::with_capacity(self.entries.len());
         let twice =
             self.entries.iter().filter_map(|entry| entry.key.as_deref()).find(|key| !seen.insert(*key));
         twice.map_or(Ok(()), |key| wrong(&format!("has two entries with the key {key:?}")))
@@ -120,32 +125,35 @@ impl Layout {
         parts: &[ExprId],
         is_never: impl Fn(Part) -> bool,
     ) -> (Layout, Box<[ExprId]>) {
-        let keep = |variants: &mut Box<[Variant]>| {
-            let all = std::mem::take(variants).into_vec();
-            *variants = all.into_iter().filter(|variant| !is_never(variant.value)).collect();
-        };
-        self.entries.iter_mut().for_each(|entry| keep(&mut entry.variants));
-        self.others.iter_mut().for_each(|others| keep(&mut others.variants));
-        let others = self.others.into_vec();
+        if (0..parts.len() as Part).any(&is_never) {
+            let keep = |variants: &mut Variants| variants.retain(|variant| !is_never(variant.value));
+            self.entries.iter_mut().for_each(|entry| keep(&mut entry.variants));
+            self.others.iter_mut().for_each(|others| keep(&mut others.variants));
+        }
         let has_members =
             |others: &Others| !others.keys.is_some_and(&is_never) && !others.variants.is_empty();
-        self.others = others.into_iter().filter(has_members).collect();
+        if !self.others.iter().all(has_members) {
+            self.others = self.others.into_vec().into_iter().filter(has_members).collect();
+        }
         self.renumber(parts)
     }
 
     /// The layout with the parts that it uses alone.
     fn renumber(mut self, parts: &[ExprId]) -> (Layout, Box<[ExprId]>) {
-        let mut numbers: hashbrown::HashMap<Part, Part> = hashbrown::HashMap::new();
-        let mut kept = Vec::new();
+        // What is refused by the check, with any layout that names it, keeps the number of nothing.
+        const NONE: Part = Part::MAX;
+        let mut numbers = vec![NONE; parts.len()];
+        let mut kept = Vec::with_capacity(parts.len());
         let mut renumber = |part: &mut Part| {
-            *part = *numbers.entry(*part).or_insert_with(|| match parts.get(*part as usize) {
-                Some(&expr) => {
-                    kept.push(expr);
-                    kept.len() as u32 - 1
-                }
-                // Refused by the check, with any layout that names it.
-                None => Part::MAX,
-            });
+            let Some(number) = numbers.get_mut(*part as usize) else {
+                *part = NONE;
+                return;
+            };
+            if *number == NONE {
+                *number = kept.len() as Part;
+                kept.push(parts[*part as usize]);
+            }
+            *part = *number;
         };
         renumber(&mut self.separator);
         let others = self.others.iter_mut().flat_map(|others| {

@@ -23,7 +23,7 @@ mod printer;
 pub use builder::Builder;
 pub(crate) use combine::{Names, copy_expr, copy_into};
 pub use combine::{concat, exclude, intersect, repeat, then_until, union};
-pub use expr::{Automaton, Expr, ExprId, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+pub use expr::{Automaton, Expr, ExprId, Items, Literal, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 pub(crate) use fragment::Fragment;
 pub use grammar::{Grammar, Rule, RuleOptions};
 pub(crate) use printer::quoted;

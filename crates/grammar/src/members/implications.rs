@@ -1,6 +1,6 @@
 //! Entries that ask for others.
 
-use crate::passes::analysis::strong_components;
+use crate::passes::graph::{Graph, strong_components};
 
 /// Which entries each entry asks for, and which ask for it.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,8 @@ impl Implications {
 
     /// Whether two entries ask for each other, directly or not.
     pub(super) fn have_circles(&self) -> bool {
-        strong_components(&self.asks).iter().any(|part| part.len() > 1)
+        let graph: Graph = self.asks.iter().map(|asked| asked.iter().copied()).collect();
+        strong_components(&graph).iter().any(|part| part.len() > 1)
     }
 }
 

@@ -56,31 +56,31 @@ impl KeyTree {
     fn grow(&mut self, sorted: &[(&str, u32)]) {
         // A node to be made: its keys, how much of them is read before it and at it, and the node above.
         let mut stack = vec![(0..sorted.len(), 0, 0, None::<usize>)];
+        let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
         while let Some((keys, before, depth, above)) = stack.pop() {
             let first = sorted[keys.start].0;
-            let at = self.nodes.len();
             let ends = first.len() == depth;
-            self.nodes.push(KeyNode {
-                text: first[before..depth].into(),
-                ranks: keys.start as u32..keys.end as u32,
-                ends,
-                below: Vec::new(),
-                next_bytes: ByteSet::NONE,
-            });
-            if let Some(above) = above {
-                self.nodes[above].below.push(at as u32);
-            }
             let longer = keys.start + usize::from(ends)..keys.end;
             let next = |&(key, _): &(&str, u32)| key[depth..].chars().next();
-            let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
+            groups.clear();
             for group in sorted[longer.clone()].chunk_by(|a, b| next(a) == next(b)) {
                 let start = groups.last().map_or(longer.start, |group| group.end);
                 groups.push(start..start + group.len());
             }
             let first_bytes = groups.iter().map(|group| sorted[group.start].0.as_bytes()[depth]);
-            self.nodes[at].next_bytes = next_bytes(ends, first_bytes);
+            let at = self.nodes.len();
+            self.nodes.push(KeyNode {
+                text: first[before..depth].into(),
+                ranks: keys.start as u32..keys.end as u32,
+                ends,
+                below: Vec::with_capacity(groups.len()),
+                next_bytes: next_bytes(ends, first_bytes),
+            });
+            if let Some(above) = above {
+                self.nodes[above].below.push(at as u32);
+            }
             // The last on the stack is made first.
-            for group in groups.into_iter().rev() {
+            for group in groups.drain(..).rev() {
                 let shared = shared_length(sorted[group.start].0, sorted[group.end - 1].0);
                 stack.push((group, depth, shared, Some(at)));
             }

@@ -4,7 +4,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::*;
 use crate::Budget;
-use crate::ir::members::{Count, Entry, Layout, Order, Others, Variant};
+use crate::ir::members::{Count, Entry, Layout, Order, Others, Variant, Variants};
 
 /// Numbers from a seed, the same on every machine.
 struct Dice(u64);
@@ -22,7 +22,7 @@ type List = Vec<Member>;
 /// The most of others that are read by `compare`. A bound may ask for two more, and one is looked ahead for.
 const MOST_OTHERS: usize = 1;
 
-fn variants(dice: &mut Dice, counters: u32, least: u32) -> Box<[Variant]> {
+fn variants(dice: &mut Dice, counters: u32, least: u32) -> Variants {
     let count = least + dice.below(3 - least);
     let counters = |dice: &mut Dice| (0..counters).filter(|_| dice.below(2) == 0).collect();
     (0..count).map(|_| Variant { value: 0, counters: counters(dice) }).collect()
@@ -213,7 +213,7 @@ fn large_lists_are_cheap() {
     let entry = |at: u32| Entry {
         key: Some(format!("key{at}").into()),
         required: at.is_multiple_of(7) && at < 900,
-        variants: Box::new([Variant { value: 0, counters: Box::new([0]) }]),
+        variants: smallvec::smallvec![Variant { value: 0, counters: smallvec::smallvec![0] }],
     };
     for order in [Order::Declared, Order::Any, Order::Sequence] {
         let layout = Layout {

@@ -1,16 +1,22 @@
 //! Facts about expressions that several passes need: which match something, which match the empty string, which
-//! rules call each other in a circle.
+//! rules they name.
 //!
 //! All of them run in time linear in the grammar, without recursion. Only lists of members are looked at more than once,
 //! whenever nothing else is left to do.
 
+use smallvec::SmallVec;
+
+use super::graph::Graph;
 use super::lists::{conditions, is_plainly_satisfiable, is_plainly_unsatisfiable};
 use crate::error::Result;
-use crate::ir::{Expr, ExprId, Grammar, RuleId};
+use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 
 /// Which expressions can match something at all, by expression.
 pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
+    if let Some(all) = plainly_productive(grammar) {
+        return Ok(all);
+    }
     let list = |id: ExprId, live: &[bool]| match grammar.expr(id) {
         Expr::Members { layout, parts } => {
             let is_live = |part: ExprId| live[part.index()];
@@ -23,6 +29,35 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
         _ => Ok(false),
     };
     least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never), list)
+}
+
+/// The same where every expression can, and two looks at each of them show it. That is so for nearly every grammar: only
+/// what stands in a rule before the rules that it names has to be looked at again.
+fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
+    let mut live = vec![false; grammar.exprs().len()];
+    for _ in 0..2 {
+        let mut are_all = true;
+        for (id, expr) in grammar.exprs() {
+            let is_live = |part: ExprId| live[part.index()];
+            let is_shown = live[id.index()]
+                || match expr {
+                    Expr::Never => false,
+                    Expr::Seq(items) | Expr::And(items) => items.iter().all(|&item| is_live(item)),
+                    Expr::Alt(items) => items.iter().any(|&item| is_live(item)),
+                    Expr::JsonText(body) | Expr::AtMost { body, .. } => is_live(*body),
+                    Expr::Repeat { body, min, .. } => *min == 0 || is_live(*body),
+                    Expr::Rule(rule) => is_live(grammar.rule(*rule).body),
+                    Expr::Members { layout, parts } => is_plainly_satisfiable(layout, parts, &is_live),
+                    _ => true,
+                };
+            live[id.index()] = is_shown;
+            are_all &= is_shown;
+        }
+        if are_all {
+            return Some(live);
+        }
+    }
+    None
 }
 
 /// Which expressions can match the empty string, by expression, where `list` tells it of lists.
@@ -138,83 +173,21 @@ impl Parents {
     }
 }
 
-/// The rules that each rule names, by rule.
-pub fn rule_references(grammar: &Grammar) -> Vec<Vec<RuleId>> {
+/// The rules that each rule names, where `may_name` is not said of expressions that name none, nor are made of such.
+pub fn rule_references(grammar: &Grammar, may_name: impl Fn(ExprId) -> bool) -> Graph {
     let mut seen = vec![u32::MAX; grammar.exprs().len()];
     let mut stack = Vec::new();
-    let mut references = Vec::with_capacity(grammar.rules().len());
+    let mut references = Graph::default();
     for (id, rule) in grammar.rules() {
-        let mut named = Vec::new();
+        let mut named: SmallVec<[u32; 8]> = SmallVec::new();
         stack.push(rule.body);
         while let Some(expr) = stack.pop() {
             if std::mem::replace(&mut seen[expr.index()], id.0) != id.0 {
-                named.extend(grammar.expr(expr).rules());
-                stack.extend(grammar.expr(expr).children());
+                named.extend(grammar.expr(expr).rules().iter().map(|rule| rule.0));
+                stack.extend(grammar.expr(expr).children().iter().filter(|child| may_name(**child)));
             }
         }
         references.push(named);
     }
     references
-}
-
-/// The circles of a graph over `0..graph.len()`: its strongly connected parts, each after the parts that it leads to.
-///
-/// Tarjan's algorithm with a stack of its own.
-pub fn strong_components(graph: &[Vec<u32>]) -> Vec<Vec<u32>> {
-    const UNSEEN: u32 = u32::MAX;
-    let mut index = vec![UNSEEN; graph.len()];
-    let mut low = vec![0u32; graph.len()];
-    let mut on_path = vec![false; graph.len()];
-    let mut path: Vec<u32> = Vec::new();
-    let mut components = Vec::new();
-    let mut next = 0;
-    for root in 0..graph.len() as u32 {
-        if index[root as usize] != UNSEEN {
-            continue;
-        }
-        let mut calls: Vec<(u32, usize)> = vec![(root, 0)];
-        while let Some(&mut (vertex, ref mut edge)) = calls.last_mut() {
-            let at = vertex as usize;
-            if *edge == 0 && index[at] == UNSEEN {
-                index[at] = next;
-                low[at] = next;
-                next += 1;
-                path.push(vertex);
-                on_path[at] = true;
-            }
-            if let Some(&target) = graph[at].get(*edge) {
-                *edge += 1;
-                if index[target as usize] == UNSEEN {
-                    calls.push((target, 0));
-                } else if on_path[target as usize] {
-                    low[at] = low[at].min(index[target as usize]);
-                }
-                continue;
-            }
-            calls.pop();
-            if let Some(&(caller, _)) = calls.last() {
-                low[caller as usize] = low[caller as usize].min(low[at]);
-            }
-            if low[at] == index[at] {
-                let start = path.iter().rposition(|&other| other == vertex).unwrap_or(0);
-                let component = path.split_off(start);
-                component.iter().for_each(|&member| on_path[member as usize] = false);
-                components.push(component);
-            }
-        }
-    }
-    components
-}
-
-#[cfg(test)]
-mod tests {
-    use super::strong_components;
-
-    #[test]
-    fn finds_circles_after_what_they_lead_to() {
-        let graph = vec![vec![1], vec![2], vec![1, 3], vec![], vec![0]];
-        let mut components = strong_components(&graph);
-        components.iter_mut().for_each(|component| component.sort_unstable());
-        assert_eq!(components, [vec![3], vec![1, 2], vec![0], vec![4]]);
-    }
 }

@@ -12,7 +12,7 @@ use smallvec::{SmallVec, smallvec};
 use super::analysis::nullable;
 use super::lists::conditions;
 use super::shape::{Shape, is_wide_terminal, shapes};
-use super::trim::reachable_rules;
+use super::trim::reach;
 use crate::error::{Error, Result};
 use crate::ir::members::Layout;
 use crate::ir::{Builder, Expr, ExprId, Grammar, Rule, TokenSet};
@@ -30,6 +30,8 @@ pub struct Draft {
     pub(super) lists: Vec<List>,
     pub(super) tagged: Vec<Tagged>,
     pub(super) exprs: Vec<Expr>,
+    /// The ranks of the rules, if none of them had to be rewritten since they were looked at.
+    pub(super) ranks: Option<Vec<u32>>,
 }
 
 /// A rule of the machine while it is being made.
@@ -67,7 +69,8 @@ impl Draft {
 
 /// The draft of `grammar`.
 pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
-    let conditions = all_conditions(grammar, budget)?;
+    let (reachable, used) = reach(grammar, |_| true);
+    let conditions = all_conditions(grammar, &used, budget)?;
     let empty_list =
         |id: ExprId| conditions.get(&id).is_some_and(|conditions| conditions.may_end(&conditions.start()));
     let nullable = nullable(grammar, empty_list)?;
@@ -86,11 +89,13 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
             lists: Vec::new(),
             tagged: Vec::new(),
             exprs: Vec::new(),
+            ranks: None,
         },
         conditions,
         lists: FxHashMap::default(),
         values: FxHashMap::default(),
         copied: vec![None; grammar.exprs().len()],
+        open: Vec::new(),
         repeats: FxHashMap::default(),
         tagged: FxHashMap::default(),
         token_sets: FxHashMap::default(),
@@ -101,7 +106,6 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     for (_, rule) in grammar.rules() {
         work.declare(rule.name.clone(), rule.options.temperature)?;
     }
-    let reachable = reachable_rules(grammar);
     for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
         let target = work.counted(MachineRuleId(id.0), rule)?;
         work.define(target, rule.body);
@@ -112,13 +116,17 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     Ok(draft)
 }
 
-/// The conditions of all lists.
-fn all_conditions(grammar: &Grammar, budget: &Budget) -> Result<FxHashMap<ExprId, Arc<Conditions>>> {
+/// The conditions of all lists that are used.
+fn all_conditions(
+    grammar: &Grammar,
+    used: &[bool],
+    budget: &Budget,
+) -> Result<FxHashMap<ExprId, Arc<Conditions>>> {
     let mut all = FxHashMap::default();
     // Lists without others, whose keys would matter, have the conditions of their layout. Tools written as tags have no
     // keys at all, and often the same layout.
     let mut by_layout: FxHashMap<(&Layout, usize), Arc<Conditions>> = FxHashMap::default();
-    for (id, expr) in grammar.exprs() {
+    for (id, expr) in grammar.exprs().filter(|(id, _)| used[id.index()]) {
         let Expr::Members { layout, parts } = expr else { continue };
         let key = (&**layout, parts.len());
         let found = match by_layout.get(&key).filter(|_| layout.others.is_empty()) {
@@ -145,6 +153,8 @@ pub(super) struct Work<'g> {
     pub(super) values: FxHashMap<(ExprId, Option<u32>), MemberValue>,
     /// The terminal that an expression was copied to, by expression.
     copied: Vec<Option<ExprId>>,
+    /// What is still to be copied, and whether its children were.
+    open: Vec<(ExprId, bool)>,
     /// The rule made for the body of a counted repeat in a rule of some temperature, by its bits.
     repeats: FxHashMap<(ExprId, Option<u32>), MachineRuleId>,
     /// The texts with tags that were made, in the same way.
@@ -272,16 +282,16 @@ impl Work<'_> {
             return Ok(copy);
         }
         let grammar = self.grammar;
-        let mut stack = vec![(id, false)];
-        while let Some((id, children_done)) = stack.pop() {
+        self.open.push((id, false));
+        while let Some((id, children_done)) = self.open.pop() {
             if self.copied[id.index()].is_some() {
                 continue;
             }
             self.budget.tick()?;
             let expr = grammar.expr(id);
             if !children_done && !expr.children().is_empty() {
-                stack.push((id, true));
-                stack.extend(expr.children().iter().map(|&child| (child, false)));
+                self.open.push((id, true));
+                self.open.extend(expr.children().iter().map(|&child| (child, false)));
                 continue;
             }
             let children: SmallVec<[ExprId; 16]> =

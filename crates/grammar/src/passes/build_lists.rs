@@ -13,7 +13,7 @@ use super::lists::{is_endless, language};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Entry, Layout, Others, Part, Variant};
 use crate::ir::{Automaton, Expr, ExprId, Grammar};
-use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, NodeId};
+use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, MemberValues, NodeId};
 use crate::members::KeyTree;
 
 /// Where a value stands.
@@ -89,7 +89,7 @@ impl Work<'_> {
             .collect::<Result<_>>()?;
         let mut values = |variants: &[Variant], place: Place| {
             let value = |variant: &Variant| self.member_value(parts[variant.value as usize], place);
-            variants.iter().map(value).collect::<Result<Box<[_]>>>()
+            variants.iter().map(value).collect::<Result<MemberValues>>()
         };
         let entries = layout
             .entries

@@ -3,6 +3,8 @@
 //! What it gives may be too much, never too little: it looks no further than literals, classes and what joins them, and
 //! where it meets anything else, every byte is possible.
 
+use std::collections::BinaryHeap;
+
 use crate::ir::{Expr, ExprId, Grammar};
 
 /// A set of bytes.
@@ -41,9 +43,13 @@ pub(super) enum Side {
 /// The bytes that may be the first or the last of what `expr` matches.
 pub(super) fn edge_bytes(grammar: &Grammar, nullable: &[bool], expr: ExprId, side: Side) -> ByteSet {
     let mut bytes = ByteSet::NONE;
-    let mut seen: hashbrown::HashSet<ExprId> = hashbrown::HashSet::from([expr]);
-    let mut stack = vec![expr];
-    while let Some(id) = stack.pop() {
+    // Children have smaller numbers than what they stand in, so equal ones follow each other.
+    let mut open = BinaryHeap::from([expr]);
+    let mut last = None;
+    while let Some(id) = open.pop() {
+        if last.replace(id) == Some(id) {
+            continue;
+        }
         match grammar.expr(id) {
             Expr::Empty => {}
             Expr::Bytes(text) => {
@@ -54,15 +60,14 @@ pub(super) fn edge_bytes(grammar: &Grammar, nullable: &[bool], expr: ExprId, sid
                 let chars = set.ranges().iter().flat_map(|&(low, high)| low..=high);
                 chars.for_each(|c| bytes.add(c as u8));
             }
-            Expr::Alt(items) => stack.extend(items.iter().filter(|item| seen.insert(**item))),
-            Expr::Repeat { body, .. } => stack.extend(Some(*body).filter(|body| seen.insert(*body))),
+            Expr::Alt(items) => open.extend(items),
+            Expr::Repeat { body, .. } => open.push(*body),
             Expr::Seq(items) => {
-                let ordered: Vec<ExprId> = match side {
-                    Side::First => items.to_vec(),
-                    Side::Last => items.iter().rev().copied().collect(),
-                };
-                let edge = ordered.iter().position(|item| !nullable[item.index()]).unwrap_or(ordered.len());
-                stack.extend(ordered.into_iter().take(edge + 1).filter(|item| seen.insert(*item)));
+                let is_solid = |item: &ExprId| !nullable[item.index()];
+                open.extend(match side {
+                    Side::First => &items[..=items.iter().position(is_solid).unwrap_or(items.len() - 1)],
+                    Side::Last => &items[items.iter().rposition(is_solid).unwrap_or(0)..],
+                });
             }
             _ => return ByteSet::ALL,
         }

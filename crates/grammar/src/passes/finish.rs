@@ -1,19 +1,13 @@
 //! The last pass: what nobody reaches goes away, chains of jumps are cut short, and rules are ranked.
 
-use std::hash::Hash;
-
-use rustc_hash::FxHashSet;
-
-use super::analysis::strong_components;
 use super::build::Draft;
+use super::graph::strong_components;
 use super::left_recursion::left_calls;
 use super::stars;
 use crate::error::Result;
 use crate::limits::Budget;
 use crate::machine::{Label, List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId, Tagged};
-
-/// So many jumps or edges of a node are compared with each other rather than hashed.
-const FEW: usize = 16;
+use crate::repeats::drop_repeats;
 
 /// The machine of `draft`.
 pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
@@ -46,7 +40,13 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     }
     let lists = kept.lists(draft.lists);
     let tagged = draft.tagged.into_iter().map(|tagged| kept.tagged(tagged)).collect();
-    rank(&nodes, &lists, &mut rules, budget)?;
+    match &draft.ranks {
+        Some(ranks) => {
+            let known = kept.rules.iter().map(|old| ranks[old.0 as usize]);
+            rules.iter_mut().zip(known).for_each(|(rule, rank)| rule.rank = rank);
+        }
+        None => rank(&nodes, &lists, &mut rules, budget)?,
+    }
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
     let counts_tokens = nodes.iter().any(|node| node.max_tokens.is_some());
@@ -119,23 +119,6 @@ impl Sources {
 
     fn of(&self, node: u32) -> &[u32] {
         &self.sources[self.starts[node as usize] as usize..self.starts[node as usize + 1] as usize]
-    }
-}
-
-/// Leaves the first of equal items.
-fn drop_repeats<T: Clone + Eq + Hash>(items: &mut Vec<T>) {
-    if items.len() > FEW {
-        let mut seen = FxHashSet::default();
-        items.retain(|item| seen.insert(item.clone()));
-        return;
-    }
-    let mut at = 1;
-    while at < items.len() {
-        if items[..at].contains(&items[at]) {
-            items.remove(at);
-        } else {
-            at += 1;
-        }
     }
 }
 
@@ -261,12 +244,7 @@ impl Kept {
 fn rank(nodes: &[Node], lists: &[List], rules: &mut [MachineRule], budget: &Budget) -> Result<()> {
     let graph = left_calls(nodes, lists, rules.iter().map(|rule| rule.start), budget)?;
     let order = strong_components(&graph);
-    let count = order.len() as u32;
-    for (at, component) in order.iter().enumerate() {
-        debug_assert_eq!(component.len(), 1, "left recursion survived its pass");
-        for &rule in component {
-            rules[rule as usize].rank = count - 1 - at as u32;
-        }
-    }
+    debug_assert!(order.circles(&graph).next().is_none(), "left recursion survived its pass");
+    rules.iter_mut().zip(order.ranks()).for_each(|(rule, rank)| rule.rank = rank);
     Ok(())
 }

@@ -4,7 +4,8 @@
 //! flattened text of sequences and alternatives, so large rules that are called often stay calls: sizes add instead
 //! of multiplying. Depth is bounded too, because later passes recurse on it.
 
-use super::analysis::{rule_references, strong_components};
+use super::analysis::rule_references;
+use super::graph::{is_circle, strong_components};
 use super::rewrite::Rewriter;
 use crate::error::Result;
 use crate::ir::{Expr, ExprId, Grammar, RuleId};
@@ -28,24 +29,23 @@ pub fn inline(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
 }
 
 pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
-    if !grammar.exprs().any(|(_, expr)| matches!(expr, Expr::Rule(_))) {
+    let named = holding_rules(grammar);
+    if !named.contains(&true) {
         return Ok(None);
     }
-    let references = rule_references(grammar);
-    let graph: Vec<Vec<u32>> =
-        references.iter().map(|named| named.iter().map(|rule| rule.0).collect()).collect();
+    let graph = rule_references(grammar, |id| named[id.index()]);
     let uses = count_uses(grammar);
     let places = count_places(grammar);
-    let mut facts = Facts::new(grammar);
-    let mut inlined: Vec<Option<ExprId>> = vec![None; references.len()];
+    let mut facts = Facts::new(grammar, &named);
+    let mut inlined: Vec<Option<ExprId>> = vec![None; graph.count()];
     // Copies may not be what breaks the limit on the machine.
     let mut copies_left = COPIES.min(budget.limits().max_nodes as u64 / COPIED_PART);
     let mut singles_left = SINGLES.min(budget.limits().max_nodes as u64 / COPIED_PART);
-    let mut copy = Rewriter::new(grammar, budget, |_| true);
+    let mut copy = Rewriter::within(grammar, budget, |id| !named[id.index()]);
     // Callees come before their callers, so a body is final when it is put into another.
-    for component in strong_components(&graph) {
-        let recursive = component.len() > 1 || graph[component[0] as usize].contains(&component[0]);
-        for &rule in &component {
+    for component in strong_components(&graph).iter() {
+        let recursive = is_circle(&graph, component);
+        for &rule in component {
             let id = RuleId(rule);
             let body = grammar.rule(id).body;
             facts.compute(grammar, body, budget)?;
@@ -78,6 +78,16 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     copy.finish().map(Some)
 }
 
+/// Which expressions name a rule, or are made of such that do.
+fn holding_rules(grammar: &Grammar) -> Vec<bool> {
+    let mut named: Vec<bool> = Vec::with_capacity(grammar.exprs().len());
+    for (_, expr) in grammar.exprs() {
+        let is_named = expr.names_rules() || expr.children().iter().any(|child| named[child.index()]);
+        named.push(is_named);
+    }
+    named
+}
+
 /// How often each rule is named, by rule; a shared expression counts once for each place that holds it.
 fn count_uses(grammar: &Grammar) -> Vec<u64> {
     let mut places = vec![0u64; grammar.exprs().len()];
@@ -86,7 +96,7 @@ fn count_uses(grammar: &Grammar) -> Vec<u64> {
     }
     grammar.rules().for_each(|(_, rule)| places[rule.body.index()] += 1);
     let mut uses = vec![0; grammar.rules().len()];
-    for (id, expr) in grammar.exprs() {
+    for (id, expr) in grammar.exprs().filter(|(_, expr)| expr.names_rules()) {
         for rule in expr.rules() {
             uses[rule.index()] += places[id.index()].max(1);
         }
@@ -105,8 +115,10 @@ fn count_places(grammar: &Grammar) -> Vec<u64> {
         for child in expr.children() {
             places[child.index()] = places[child.index()].saturating_add(places[at]);
         }
-        for rule in expr.rules() {
-            of_rules[rule.index()] = of_rules[rule.index()].saturating_add(places[at]);
+        if expr.names_rules() {
+            for rule in expr.rules() {
+                of_rules[rule.index()] = of_rules[rule.index()].saturating_add(places[at]);
+            }
         }
     }
     of_rules
@@ -124,11 +136,21 @@ struct Facts {
     exprs: Vec<Option<Fact>>,
     /// The facts of the rules that are inlined, by rule.
     rules: Vec<Option<Fact>>,
+    /// What is still to be looked at, and whether its children were.
+    open: Vec<(ExprId, bool)>,
 }
 
 impl Facts {
-    fn new(grammar: &Grammar) -> Self {
-        Facts { exprs: vec![None; grammar.exprs().len()], rules: vec![None; grammar.rules().len()] }
+    /// The facts of all expressions that do not depend on what becomes of the rules, as `named` says.
+    fn new(grammar: &Grammar, named: &[bool]) -> Self {
+        let count = grammar.exprs().len();
+        let rules = vec![None; grammar.rules().len()];
+        let mut facts = Facts { exprs: Vec::with_capacity(count), rules, open: Vec::new() };
+        for ((_, expr), &named) in grammar.exprs().zip(named) {
+            let fact = (!named).then(|| facts.fact(expr));
+            facts.exprs.push(fact);
+        }
+        facts
     }
 
     fn of(&self, expr: ExprId) -> Fact {
@@ -136,8 +158,8 @@ impl Facts {
     }
 
     fn compute(&mut self, grammar: &Grammar, root: ExprId, budget: &Budget) -> Result<()> {
-        let mut stack = vec![(root, false)];
-        while let Some((id, children_done)) = stack.pop() {
+        self.open.push((root, false));
+        while let Some((id, children_done)) = self.open.pop() {
             if self.exprs[id.index()].is_some() {
                 continue;
             }
@@ -146,8 +168,8 @@ impl Facts {
             if children_done || expr.children().is_empty() {
                 self.exprs[id.index()] = Some(self.fact(expr));
             } else {
-                stack.push((id, true));
-                stack.extend(expr.children().iter().map(|&child| (child, false)));
+                self.open.push((id, true));
+                self.open.extend(expr.children().iter().map(|&child| (child, false)));
             }
         }
         Ok(())

@@ -12,8 +12,8 @@
 //! to be there before its first item; it is written out, which the limit on nodes bounds. A list of members without
 //! keys that comes back so is refused.
 
-use super::analysis::strong_components;
 use super::build::Draft;
+use super::graph::{Graph, strong_components};
 use super::marks::Marks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
@@ -24,11 +24,12 @@ const MAX_COPIES: u32 = 256;
 
 /// `draft` without left recursion.
 pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
-    let mut found = circles(&draft, budget)?;
+    let (mut found, mut ranks) = circles(&draft, budget)?;
     while !found.is_empty() && expand_counters(&mut draft, &found, budget)? {
-        found = circles(&draft, budget)?;
+        (found, ranks) = circles(&draft, budget)?;
     }
     if found.is_empty() {
+        draft.ranks = Some(ranks);
         return Ok(draft);
     }
     check_counted(&draft, &found)?;
@@ -141,24 +142,24 @@ pub(super) fn left_calls(
     lists: &[List],
     starts: impl Iterator<Item = NodeId>,
     budget: &Budget,
-) -> Result<Vec<Vec<u32>>> {
+) -> Result<Graph> {
     let mut regions = Regions::new(nodes, lists);
-    let mut all = Vec::with_capacity(starts.size_hint().0);
+    let mut all = Graph::default();
     for start in starts {
         regions.find(start, budget)?;
         let calls = regions.region.iter().flat_map(|id| nodes[id.0 as usize].left_calls(lists));
-        all.push(calls.map(|rule| rule.0).collect());
+        all.push(calls.map(|rule| rule.0));
     }
     Ok(all)
 }
 
-/// The circles of rules that call each other in first position.
-fn circles(draft: &Draft, budget: &Budget) -> Result<Vec<Vec<MachineRuleId>>> {
+/// The circles of rules that call each other in first position, and the ranks of all rules.
+fn circles(draft: &Draft, budget: &Budget) -> Result<(Vec<Vec<MachineRuleId>>, Vec<u32>)> {
     let starts = draft.rules.iter().map(|rule| rule.start);
     let graph = left_calls(&draft.nodes, &draft.lists, starts, budget)?;
-    let circular = |part: &Vec<u32>| part.len() > 1 || graph[part[0] as usize].contains(&part[0]);
-    let parts = strong_components(&graph).into_iter().filter(circular);
-    Ok(parts.map(|part| part.into_iter().map(MachineRuleId).collect()).collect())
+    let rules = |circle: &[u32]| circle.iter().copied().map(MachineRuleId).collect();
+    let components = strong_components(&graph);
+    Ok((components.circles(&graph).map(rules).collect(), components.ranks()))
 }
 
 /// Writes out the counted repeats that stand on the left edge of a circle. Whether there was one.

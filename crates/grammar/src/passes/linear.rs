@@ -16,7 +16,8 @@ pub fn unroll(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
 
 pub(super) fn unrolled(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
     let calls = calls(grammar);
-    let mut search = Search { grammar, seen: Marks::new(grammar.exprs().len()), budget };
+    let seen = Marks::new(grammar.exprs().len());
+    let mut search = Search { grammar, seen, open: Vec::new(), budget };
     let mut shapes = Vec::with_capacity(grammar.rules().len());
     for ((_, rule), call) in grammar.rules().zip(calls) {
         shapes.push(call.map(|call| Shape::of(&mut search, rule.body, call)).transpose()?.flatten());
@@ -159,6 +160,8 @@ fn calls(grammar: &Grammar) -> Vec<Option<ExprId>> {
 struct Search<'g> {
     grammar: &'g Grammar,
     seen: Marks,
+    /// What is still to be looked into.
+    open: Vec<ExprId>,
     budget: &'g Budget,
 }
 
@@ -166,15 +169,16 @@ impl Search<'_> {
     /// Whether `wanted` is `root` or stands in it.
     fn holds(&mut self, root: ExprId, wanted: ExprId) -> Result<bool> {
         self.seen.clear(0);
-        let mut stack = vec![root];
-        while let Some(id) = stack.pop() {
+        self.open.clear();
+        self.open.push(root);
+        while let Some(id) = self.open.pop() {
             self.budget.tick()?;
             if id == wanted {
                 return Ok(true);
             }
             // Children have smaller numbers.
             let children = self.grammar.expr(id).children().iter().filter(|child| **child >= wanted);
-            stack.extend(children.filter(|child| self.seen.insert(child.index())));
+            self.open.extend(children.filter(|child| self.seen.insert(child.index())));
         }
         Ok(false)
     }

@@ -25,6 +25,7 @@ mod build_lists;
 pub mod dispatch;
 mod edge_bytes;
 pub mod finish;
+pub mod graph;
 pub mod inline;
 pub mod intersect;
 pub mod json_text;

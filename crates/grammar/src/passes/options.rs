@@ -9,7 +9,7 @@
 //! engine sees. But a conjunction becomes one automaton, in which the rules that it was made of are gone; so a rule that
 //! captures, advises on temperature or counts its tokens cannot be used below one that is lazy or bounded.
 
-use super::{analysis, linear};
+use super::{analysis, graph, linear};
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, Grammar, RuleId, RuleOptions};
 use crate::limits::Budget;
@@ -79,16 +79,14 @@ fn check_regular(grammar: &Grammar, restricted: &[RuleId], budget: &Budget) -> R
 
 /// Why the language of each rule cannot become one automaton, by rule.
 fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<String>>> {
-    let references = analysis::rule_references(grammar);
-    let graph: Vec<Vec<u32>> =
-        references.iter().map(|rules| rules.iter().map(|rule| rule.index() as u32).collect()).collect();
+    let graph = analysis::rule_references(grammar, |_| true);
     let tokens = rules_with(grammar, |expr| matches!(expr, Expr::Token(_) | Expr::TokenTagDispatch(_)));
     let lists = rules_with(grammar, |expr| matches!(expr, Expr::Members { .. }));
-    let mut obstacles: Vec<Option<String>> = vec![None; graph.len()];
+    let mut obstacles: Vec<Option<String>> = vec![None; graph.count()];
     // Callees come before their callers.
-    for component in analysis::strong_components(&graph) {
-        let is_cyclic = component.len() > 1 || graph[component[0] as usize].contains(&component[0]);
-        for &at in &component {
+    for component in graph::strong_components(&graph).iter() {
+        let is_cyclic = graph::is_circle(&graph, component);
+        for &at in component {
             budget.tick()?;
             let name = rule_name(grammar, at);
             obstacles[at as usize] = if is_cyclic {
@@ -98,7 +96,7 @@ fn find_obstacles(grammar: &Grammar, budget: &Budget) -> Result<Vec<Option<Strin
             } else if lists[at as usize] {
                 Some(format!("rule `{name}` holds a list of members"))
             } else {
-                graph[at as usize].iter().find_map(|&callee| obstacle_below(grammar, &obstacles, callee))
+                graph.of(at).iter().find_map(|&callee| obstacle_below(grammar, &obstacles, callee))
             };
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, copy_expr};
-use crate::limits::Budget;
+use crate::limits::{Budget, Limits};
 
 /// What may stand for an expression, if not its copy.
 pub(super) type Replace<'r> = dyn FnMut(&mut Builder, ExprId, &Expr) -> Result<Option<ExprId>> + 'r;
@@ -16,6 +16,8 @@ pub(super) struct Rewriter<'g> {
     /// The new expressions, by old expression; meaningful where `done` says so.
     exprs: Vec<ExprId>,
     done: Vec<bool>,
+    /// What is still to be copied, and whether its children were.
+    open: Vec<(ExprId, bool)>,
 }
 
 impl<'g> Rewriter<'g> {
@@ -28,7 +30,27 @@ impl<'g> Rewriter<'g> {
             rules.push(if keep(id) { builder.declare(&rule.name) } else { RuleId(u32::MAX) });
         }
         let count = grammar.exprs().len();
-        Rewriter { grammar, builder, rules, exprs: vec![never; count], done: vec![false; count] }
+        Rewriter {
+            grammar,
+            builder,
+            rules,
+            exprs: vec![never; count],
+            done: vec![false; count],
+            open: Vec::new(),
+        }
+    }
+
+    /// Starts a copy of `grammar` that goes on from it: expressions and rules keep their numbers, and those expressions
+    /// for which `is_final` says so are not looked at. Expressions that nobody names any more stay.
+    pub(super) fn within(grammar: &'g Grammar, budget: &Budget, is_final: impl Fn(ExprId) -> bool) -> Self {
+        // What is replaced does not count.
+        let limits = budget.limits();
+        let max_exprs = limits.max_exprs.saturating_add(grammar.exprs().len());
+        let builder = Builder::extend(grammar.clone(), &Limits { max_exprs, ..limits.clone() });
+        let rules = grammar.rules().map(|(id, _)| id).collect();
+        let exprs: Vec<ExprId> = grammar.exprs().map(|(id, _)| id).collect();
+        let done = exprs.iter().map(|&id| is_final(id)).collect();
+        Rewriter { grammar, builder, rules, exprs, done, open: Vec::new() }
     }
 
     /// The new expression of `root`. `replace` may give one for an expression before its children are looked at.
@@ -39,8 +61,9 @@ impl<'g> Rewriter<'g> {
         replace: &mut Replace<'_>,
     ) -> Result<ExprId> {
         let grammar = self.grammar;
-        let mut stack = vec![(root, false)];
-        while let Some((id, children_done)) = stack.pop() {
+        self.open.clear();
+        self.open.push((root, false));
+        while let Some((id, children_done)) = self.open.pop() {
             if self.done[id.index()] {
                 continue;
             }
@@ -52,8 +75,8 @@ impl<'g> Rewriter<'g> {
                     continue;
                 }
                 if !expr.children().is_empty() {
-                    stack.push((id, true));
-                    stack.extend(expr.children().iter().map(|&child| (child, false)));
+                    self.open.push((id, true));
+                    self.open.extend(expr.children().iter().map(|&child| (child, false)));
                     continue;
                 }
             }

@@ -20,10 +20,10 @@ const JUMPS_A_NODE: usize = 32;
 
 /// Marks the nodes that are stars.
 pub(super) fn mark(nodes: &mut [Node], rules: &[MachineRule], budget: &Budget) -> Result<()> {
-    let mut search = Search { seen: Marks::new(nodes.len()), jumped: Marks::new(nodes.len()), jumps_left: 0 };
+    let mut search = Search::new(nodes.len());
     for rule in rules {
-        for star in search.stars_of(nodes, rule.start, budget)? {
-            nodes[star.0 as usize].star = true;
+        if search.find_stars(nodes, rule.start, budget)? {
+            search.stars.iter().for_each(|star| nodes[star.0 as usize].star = true);
         }
     }
     Ok(())
@@ -33,61 +33,90 @@ pub(super) fn mark(nodes: &mut [Node], rules: &[MachineRule], budget: &Budget) -
 struct Search {
     /// The nodes of the rule.
     seen: Marks,
+    /// Those of them that are still to be looked at.
+    open: Vec<NodeId>,
     /// What was reached by jumps last.
     jumped: Marks,
+    reached: Vec<NodeId>,
     jumps_left: usize,
+    /// The nodes that may be stars, by all that was seen.
+    stars: Vec<NodeId>,
 }
 
 impl Search {
-    fn stars_of(&mut self, nodes: &[Node], start: NodeId, budget: &Budget) -> Result<Vec<NodeId>> {
-        let mut found: Option<Vec<NodeId>> = None;
+    fn new(nodes: usize) -> Self {
+        Search {
+            seen: Marks::new(nodes),
+            open: Vec::new(),
+            jumped: Marks::new(nodes),
+            reached: Vec::new(),
+            jumps_left: 0,
+            stars: Vec::new(),
+        }
+    }
+
+    /// Finds the stars of the rule that starts at `start`. Whether there are any.
+    fn find_stars(&mut self, nodes: &[Node], start: NodeId, budget: &Budget) -> Result<bool> {
         self.seen.clear(0);
         self.seen.insert(start.0 as usize);
-        let (mut stack, mut count) = (vec![start], 1);
+        self.open.clear();
+        self.open.push(start);
         self.jumps_left = MAX_NODES;
-        while let Some(id) = stack.pop() {
+        let (mut count, mut has_ended) = (1, false);
+        while let Some(id) = self.open.pop() {
             budget.tick()?;
             self.jumps_left += JUMPS_A_NODE;
             let node = &nodes[id.0 as usize];
             if (node.counter.is_some() || node.list.is_some()) && node.accepting || count > MAX_NODES {
-                return Ok(Vec::new());
+                return Ok(false);
             }
             for next in node.successors().filter(|next| self.seen.insert(next.0 as usize)) {
-                stack.push(next);
+                self.open.push(next);
                 count += 1;
             }
             for target in node.edges.iter().map(|edge| edge.target) {
                 if !nodes[target.0 as usize].accepting {
                     continue;
                 }
-                let Some(jumps) = self.jump_closure(nodes, target) else { return Ok(Vec::new()) };
-                let left: Vec<NodeId> = match found {
-                    None => jumps.into_iter().filter(|id| nodes[id.0 as usize].accepting).collect(),
-                    Some(known) => {
-                        known.into_iter().filter(|id| self.jumped.contains(id.0 as usize)).collect()
-                    }
-                };
-                if left.is_empty() {
-                    return Ok(left);
+                if !self.close_under_jumps(nodes, target) {
+                    return Ok(false);
                 }
-                found = Some(left);
+                self.narrow_stars(nodes, has_ended);
+                if self.stars.is_empty() {
+                    return Ok(false);
+                }
+                has_ended = true;
             }
         }
-        Ok(found.unwrap_or_default())
+        Ok(has_ended)
     }
 
-    /// What is reached by jumps, or `None` if that takes more than are left.
-    fn jump_closure(&mut self, nodes: &[Node], start: NodeId) -> Option<Vec<NodeId>> {
+    /// Leaves those stars that the rule, which may end where jumps were followed from, could go on from.
+    fn narrow_stars(&mut self, nodes: &[Node], has_ended: bool) {
+        if has_ended {
+            self.stars.retain(|id| self.jumped.contains(id.0 as usize));
+        } else {
+            self.stars.clear();
+            let accepting = self.reached.iter().filter(|id| nodes[id.0 as usize].accepting);
+            self.stars.extend(accepting);
+        }
+    }
+
+    /// Finds what is reached by jumps. Whether it took no more than are left.
+    fn close_under_jumps(&mut self, nodes: &[Node], start: NodeId) -> bool {
         self.jumped.clear(0);
         self.jumped.insert(start.0 as usize);
-        let mut reached = vec![start];
+        self.reached.clear();
+        self.reached.push(start);
         let mut at = 0;
-        while let Some(&id) = reached.get(at) {
+        while let Some(&id) = self.reached.get(at) {
             let jumps = &nodes[id.0 as usize].jumps;
-            self.jumps_left = self.jumps_left.checked_sub(jumps.len())?;
-            reached.extend(jumps.iter().copied().filter(|next| self.jumped.insert(next.0 as usize)));
+            let Some(left) = self.jumps_left.checked_sub(jumps.len()) else { return false };
+            self.jumps_left = left;
+            let fresh = jumps.iter().filter(|next| self.jumped.insert(next.0 as usize));
+            self.reached.extend(fresh);
             at += 1;
         }
-        Some(reached)
+        true
     }
 }

@@ -39,13 +39,8 @@ pub(super) fn trimmed(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     copy.finish().map(Some)
 }
 
-/// Which rules are reached from the root.
-pub(super) fn reachable_rules(grammar: &Grammar) -> Vec<bool> {
-    reach(grammar, |_| true).0
-}
-
 /// Which rules and expressions are reached from the root through the expressions for which `passable` says so.
-fn reach(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> (Vec<bool>, Vec<bool>) {
+pub(super) fn reach(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> (Vec<bool>, Vec<bool>) {
     let mut rules = vec![false; grammar.rules().len()];
     let mut exprs = vec![false; grammar.exprs().len()];
     let mut stack: Vec<ExprId> = vec![grammar.rule(grammar.root()).body];
@@ -56,6 +51,9 @@ fn reach(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> (Vec<bool>, Ve
         }
         let expr = grammar.expr(id);
         stack.extend(expr.children());
+        if !expr.names_rules() {
+            continue;
+        }
         for rule in expr.rules() {
             if !std::mem::replace(&mut rules[rule.index()], true) {
                 stack.push(grammar.rule(rule).body);

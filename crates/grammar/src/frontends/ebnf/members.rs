@@ -11,6 +11,8 @@
 //! counts for, from 0. A counter is `(min, max)` or `(min,)`. `implies` has pairs of entries, from 0. Others begin with
 //! the rule of their keys, or with `false` where they have none. `order` is `"sequence"`, `"declared"` or `"any"`.
 
+use smallvec::SmallVec;
+
 use super::macros::{Argument, Call, Value};
 use crate::error::{Place, Result};
 use crate::ir::ExprId;
@@ -125,7 +127,7 @@ impl<'s> Call<'_, 's> {
 
     fn variant(&mut self, argument: Argument<'s>, parts: &mut Parts) -> Result<Variant> {
         if !matches!(argument.value, Value::Tuple(_)) {
-            return Ok(Variant { value: self.part(argument, parts)?, counters: Box::default() });
+            return Ok(Variant { value: self.part(argument, parts)?, counters: SmallVec::new() });
         }
         let at = argument.at;
         let mut items = self.tuple(argument, "a way to write a value")?;
@@ -133,10 +135,10 @@ impl<'s> Call<'_, 's> {
             return self.refuse(at, "a way to write a value begins with a string or the name of a rule");
         };
         let value = self.part(value, parts)?;
-        let mut counters = items.map(|item| self.number(&item)).collect::<Result<Vec<u32>>>()?;
+        let mut counters = items.map(|item| self.number(&item)).collect::<Result<SmallVec<[u32; 4]>>>()?;
         counters.sort_unstable();
         counters.dedup();
-        Ok(Variant { value, counters: counters.into() })
+        Ok(Variant { value, counters })
     }
 
     fn number(&self, argument: &Argument<'s>) -> Result<u32> {

@@ -5,22 +5,26 @@
 //! properties and items are only named. So an expansion goes as deep as references and applicators nest without a
 //! container in between; that depth is checked, and a circle of them is an error that names it.
 
+mod emptiness;
+
 use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+use emptiness::{EMPTINESS_DEPTH, EMPTINESS_FUEL};
 
 use super::documents::{Documents, Draft, Json, Located, SchemaId, Step};
 use super::keywords;
 use super::report::{Finding, Outcome};
+use super::values::arrays::ArrayShape;
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
-use super::values::keys::Keys;
 use super::values::numbers::{Decimal, NumberSet};
-use super::values::objects::{ObjectShape, Witness};
+use super::values::objects::ObjectShape;
 use super::values::texts::{Languages, TextSet};
-use super::values::{self, Algebra, ValueSet};
+use super::values::{Algebra, ValueSet};
 use super::{OnUnsupported, Options, formats};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::regex::{self, Syntax};
@@ -30,26 +34,11 @@ use crate::limits::Budget;
 /// Applicators and references may nest so deep without a container in between.
 const MAX_DEPTH: usize = 256;
 
-/// Emptiness is looked for so deep into containers; what lies deeper counts as inhabited.
-const EMPTINESS_DEPTH: usize = 6;
-
 /// So many combinations of schemas are expanded in one conversion.
 const MAX_JOINT: usize = 5_000;
 
-/// So many formulas of a conversion are looked into; after that they count as inhabited.
-const EMPTINESS_FUEL: usize = 20_000;
-
-/// What became of a condition that some member must bear out.
-enum Settled {
-    /// A member that is there in any case does.
-    Borne,
-    /// No member can.
-    Impossible,
-    /// Only the member of this key can, with this value.
-    Key(Rc<str>, FormulaId),
-    /// Nobody knows yet.
-    Open(Witness),
-}
+/// So many schemas are expected: most have no more.
+const EXPECTED: usize = 28;
 
 /// One schema object, as its keywords see it.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +66,8 @@ pub struct Expander<'b> {
     pub reports: bool,
     /// Whether it matters which keys and items were evaluated.
     pub tracks_evaluated: bool,
+    /// Every value, to begin with.
+    everything: ValueSet,
     constants: Vec<&'b Json>,
     expanded: FxHashMap<FormulaId, Rc<ValueSet>>,
     open: FxHashSet<FormulaId>,
@@ -103,14 +94,15 @@ impl<'b> Expander<'b> {
             documents,
             algebra: Algebra { formulas: Formulas::new(), languages: Languages::new(builder, budget) },
             options,
-            findings: Vec::new(),
+            findings: Vec::with_capacity(EXPECTED),
             reports: true,
             tracks_evaluated,
+            everything: ValueSet::any(),
             constants: Vec::new(),
-            expanded: FxHashMap::default(),
+            expanded: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
             open: FxHashSet::default(),
             empty: FxHashMap::default(),
-            reported: FxHashSet::default(),
+            reported: FxHashSet::with_capacity_and_hasher(2 * EXPECTED, FxBuildHasher),
             noted: None,
             patterns: HashMap::new(),
             formats: Vec::new(),
@@ -119,6 +111,11 @@ impl<'b> Expander<'b> {
             fuel: EMPTINESS_FUEL,
             joint: 0,
         }
+    }
+
+    /// Every value. Its empty parts are shared by all that begin with it.
+    pub fn everything(&self) -> ValueSet {
+        self.everything.clone()
     }
 
     /// The formula of the schema at a place.
@@ -270,7 +267,7 @@ impl<'b> Expander<'b> {
             Json::Array(items) => {
                 let prefix: Vec<FormulaId> = items.iter().map(|item| self.constant(item)).collect();
                 let count = prefix.len() as u32;
-                let mut shape = super::values::arrays::ArrayShape::any();
+                let mut shape = ArrayShape::any();
                 (shape.prefix, shape.rest, shape.min, shape.max) =
                     (prefix, FormulaId::NEVER, count, Some(count));
                 shape.says_rest = true;
@@ -290,93 +287,6 @@ impl<'b> Expander<'b> {
             }
         }
         Ok(set)
-    }
-
-    /// Drops the shapes that cannot have a value because a part that they need has none.
-    pub fn prune(&mut self, set: &mut ValueSet) -> Result<()> {
-        self.prune_to(set, EMPTINESS_DEPTH)
-    }
-
-    fn prune_to(&mut self, set: &mut ValueSet, depth: usize) -> Result<()> {
-        let mut objects = Vec::with_capacity(set.objects.len());
-        for shape in std::mem::take(&mut set.objects) {
-            objects.extend(self.settled_object(shape, depth)?);
-        }
-        set.objects = objects;
-        let mut failure = None;
-        set.arrays.retain(|shape| {
-            let needed = shape.prefix.iter().copied().take(shape.min as usize);
-            values::lively_array(shape) && self.all_inhabited(needed, depth, &mut failure)
-        });
-        failure.map_or(Ok(()), Err)
-    }
-
-    /// The shape with its witnesses settled as far as they can be, or nothing if it can have no value.
-    fn settled_object(&mut self, mut shape: ObjectShape, depth: usize) -> Result<Option<ObjectShape>> {
-        for name in shape.required.iter() {
-            let value = shape.value_of(name, &mut self.algebra)?;
-            if self.is_empty_to(value, depth)? {
-                return Ok(None);
-            }
-        }
-        if shape.min as usize > shape.required.len() && self.lacks_keys(&shape)? {
-            return Ok(None);
-        }
-        let witnesses = std::mem::take(&mut shape.witnesses);
-        for witness in witnesses {
-            match self.settled_witness(&shape, witness, depth)? {
-                Settled::Borne => {}
-                Settled::Impossible => return Ok(None),
-                Settled::Key(name, value) => {
-                    shape.narrow_named(&name, value, &mut self.algebra);
-                    shape.require(&name);
-                }
-                Settled::Open(witness) => shape.witnesses.push(witness),
-            }
-        }
-        Ok(Some(shape))
-    }
-
-    /// Whether a shape that allows only named keys allows too few of them.
-    fn lacks_keys(&mut self, shape: &ObjectShape) -> Result<bool> {
-        let closing = shape.families.iter().find_map(|(keys, value)| match keys {
-            Keys::Unlisted(list) if *value == FormulaId::NEVER && list.patterns.is_empty() => Some(list),
-            _ => None,
-        });
-        let Some(list) = closing else { return Ok(false) };
-        let mut allowed = 0;
-        for name in &list.names {
-            allowed += u32::from(shape.value_of(name, &mut self.algebra)? != FormulaId::NEVER);
-        }
-        Ok(allowed < shape.min)
-    }
-
-    fn settled_witness(&mut self, shape: &ObjectShape, witness: Witness, depth: usize) -> Result<Settled> {
-        let mut open = Vec::new();
-        for (keys, value) in witness.0 {
-            let Some(name) = keys.as_name() else {
-                open.push((keys, value));
-                continue;
-            };
-            let there = shape.value_of(name, &mut self.algebra)?;
-            let both = self.algebra.formulas.and(there, value);
-            if self.is_empty_to(both, depth)? {
-                continue;
-            }
-            let outside = self.algebra.formulas.not(value);
-            let spared = self.algebra.formulas.and(there, outside);
-            if shape.required.contains(name) && self.is_empty_to(spared, depth)? {
-                return Ok(Settled::Borne);
-            }
-            open.push((keys, value));
-        }
-        Ok(match open.as_slice() {
-            [] => Settled::Impossible,
-            [(keys, value)] if keys.as_name().is_some() => {
-                Settled::Key(keys.as_name().cloned().unwrap_or_default(), *value)
-            }
-            _ => Settled::Open(Witness(open)),
-        })
     }
 
     /// What is left of a shape of objects when another is taken out of it.
@@ -406,77 +316,6 @@ impl<'b> Expander<'b> {
         };
         let value = shape.value_of(name, &mut self.algebra)?;
         self.is_empty_to(value, EMPTINESS_DEPTH)
-    }
-
-    fn all_inhabited(
-        &mut self,
-        formulas: impl Iterator<Item = FormulaId>,
-        depth: usize,
-        failure: &mut Option<Error>,
-    ) -> bool {
-        for formula in formulas {
-            match self.is_empty_to(formula, depth) {
-                Ok(true) => return false,
-                Ok(false) => {}
-                Err(error) => *failure = failure.take().or(Some(error)),
-            }
-        }
-        true
-    }
-
-    /// Whether a formula is known to admit nothing. Only what algebra has put together is looked at: the schemas that
-    /// somebody wrote are taken to mean something, and the grammar is trimmed later in any case.
-    pub fn is_hollow(&mut self, id: FormulaId) -> Result<bool> {
-        let joint =
-            matches!(self.algebra.formulas.get(id), Formula::And(_) | Formula::Not(_) | Formula::Never);
-        Ok(joint && self.is_empty_to(id, EMPTINESS_DEPTH)?)
-    }
-
-    fn is_empty_to(&mut self, id: FormulaId, depth: usize) -> Result<bool> {
-        if id == FormulaId::NEVER {
-            return Ok(true);
-        }
-        if let Some(&empty) = self.empty.get(&id) {
-            return Ok(empty);
-        }
-        if depth == 0 || self.open.contains(&id) {
-            return Ok(false);
-        }
-        if self.fuel == 0 {
-            return Ok(false);
-        }
-        self.fuel -= 1;
-        // A formula that is being expanded further up cannot be looked into: it counts as inhabited, for now.
-        let set = match self.expand(id) {
-            Err(_) if std::mem::take(&mut self.circled) => return Ok(false),
-            // Too large to look into is not too large to emit: who needs it will see.
-            Err(error) if error.kind() == ErrorKind::Limit => {
-                self.algebra.languages.budget.check()?;
-                self.empty.insert(id, false);
-                return Ok(false);
-            }
-            result => result?,
-        };
-        self.empty.insert(id, false);
-        let empty = self.is_set_empty(&set, depth - 1)?;
-        self.empty.insert(id, empty);
-        Ok(empty)
-    }
-
-    fn is_set_empty(&mut self, set: &ValueSet, depth: usize) -> Result<bool> {
-        if set.null || set.falsity || set.truth || !set.numbers.is_empty() {
-            return Ok(false);
-        }
-        if !set.texts.is_empty(&mut self.algebra.languages)? {
-            return Ok(false);
-        }
-        if set.arrays.is_empty() && set.objects.is_empty() {
-            return Ok(true);
-        }
-        let mut rest =
-            ValueSet { arrays: set.arrays.clone(), objects: set.objects.clone(), ..ValueSet::never() };
-        self.prune_to(&mut rest, depth)?;
-        Ok(rest.arrays.is_empty() && rest.objects.is_empty())
     }
 
     /// Notes what became of a keyword, once.
@@ -562,11 +401,6 @@ impl<'b> Expander<'b> {
             self.formats.push((format.name, expr));
         }
         Some(expr)
-    }
-
-    /// Whether a set is known to have no value.
-    pub fn is_nothing(&mut self, set: &ValueSet) -> Result<bool> {
-        self.is_set_empty(set, EMPTINESS_DEPTH)
     }
 
     /// Whether the branches that hold together must be told apart from each of them alone.

@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::nearest;
 use crate::ir::{Builder, ExprId, Grammar, Names, RuleId};
 use crate::limits::{Budget, Limits};
-use crate::passes::analysis::strong_components;
+use crate::passes::graph::{Graph, strong_components};
 
 /// A definition with arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -208,15 +208,13 @@ impl<'s> Lowerer<'s> {
                 }
             }
         }
-        for component in strong_components(&graph) {
-            let first = component[0] as usize;
-            if component.len() > 1 || graph[first].contains(&component[0]) {
-                let definition = self.texts.definition(definitions[first]);
-                let message = format!("the terminal `{}` uses itself", definition.name);
-                return Err(self
-                    .error(ErrorKind::Invalid, document, definition.at, message)
-                    .with_help("terminals are regular; what recurses has to be a rule"));
-            }
+        let graph: Graph = graph.into_iter().collect();
+        if let Some(circle) = strong_components(&graph).circles(&graph).next() {
+            let definition = self.texts.definition(definitions[circle[0] as usize]);
+            let message = format!("the terminal `{}` uses itself", definition.name);
+            return Err(self
+                .error(ErrorKind::Invalid, document, definition.at, message)
+                .with_help("terminals are regular; what recurses has to be a rule"));
         }
         Ok(())
     }

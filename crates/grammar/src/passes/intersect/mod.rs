@@ -22,8 +22,9 @@ mod leaves;
 mod product;
 mod unfold;
 
-use super::analysis::{rule_references, strong_components};
+use super::analysis::rule_references;
 use super::booleans::in_rule;
+use super::graph::{Graph, is_circle, strong_components};
 use super::linear;
 use super::rewrite::Rewriter;
 use super::trim;
@@ -92,17 +93,15 @@ fn owner_of(grammar: &Grammar, wanted: ExprId) -> String {
 
 /// Which expressions are regular text without options, rules followed.
 fn regular_exprs(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
-    let references = rule_references(grammar);
-    let graph: Vec<Vec<u32>> =
-        references.iter().map(|rules| rules.iter().map(|rule| rule.index() as u32).collect()).collect();
-    let mut rules = vec![false; graph.len()];
+    let graph = rule_references(grammar, |_| true);
+    let mut rules = vec![false; graph.count()];
     let mut known: Vec<Option<bool>> = vec![None; grammar.exprs().len()];
-    for component in strong_components(&graph) {
-        for rule in component {
+    for component in strong_components(&graph).iter() {
+        for &rule in component {
             // The rules of a circle stay irregular: they are not known when they are met.
             let id = RuleId(rule);
             let regular = classify(grammar, grammar.rule(id).body, &rules, &mut known, budget)?;
-            let recurses = graph[rule as usize].contains(&rule);
+            let recurses = graph.of(rule).contains(&rule);
             rules[rule as usize] = regular && !recurses && grammar.rule(id).options == RuleOptions::default();
         }
     }
@@ -188,12 +187,12 @@ fn find_innermost(grammar: &Grammar, conjunctions: &[ExprId]) -> Result<Option<E
         }
         found
     };
-    let graph: Vec<Vec<u32>> = conjunctions.iter().map(|&id| below(id)).collect();
+    let graph: Graph = conjunctions.iter().map(|&id| below(id)).collect();
     // The first part is one that leads nowhere else.
-    let Some(component) = strong_components(&graph).into_iter().next() else { return Ok(None) };
-    let first = component[0];
-    let conjunction = conjunctions[first as usize];
-    if component.len() > 1 || graph[first as usize].contains(&first) {
+    let components = strong_components(&graph);
+    let Some(component) = components.iter().next() else { return Ok(None) };
+    let conjunction = conjunctions[component[0] as usize];
+    if is_circle(&graph, component) {
         let owner = owner_of(grammar, conjunction);
         let message = "a conjunction whose operand recurses to the conjunction itself is not context-free";
         return Err(Error::unsupported(format!("in rule {owner:?}: {message}")));

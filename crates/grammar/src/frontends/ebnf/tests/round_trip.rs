@@ -281,7 +281,7 @@ fn parts_of_a_list_get_rules_of_their_own() {
         entries: Box::default(),
         others: Box::new([members::Others {
             keys: None,
-            variants: Box::new([members::Variant { value: 0, counters: Box::default() }]),
+            variants: smallvec::smallvec![members::Variant { value: 0, counters: smallvec::smallvec![] }],
         }]),
         counters: Box::default(),
         implies: Box::default(),

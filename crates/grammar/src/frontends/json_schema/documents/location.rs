@@ -79,13 +79,20 @@ impl Location<'_> {
 }
 
 /// All locations.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Locations<'json> {
     all: Vec<Location<'json>>,
     index: HashTable<u32>,
 }
 
+/// There is room for so many at first; most schemas have no more.
+const EXPECTED: usize = 56;
+
 impl<'json> Locations<'json> {
+    pub(super) fn new() -> Self {
+        Locations { all: Vec::with_capacity(EXPECTED), index: HashTable::with_capacity(EXPECTED) }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }

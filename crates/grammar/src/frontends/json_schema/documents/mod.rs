@@ -51,7 +51,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::Budget;
@@ -96,8 +96,10 @@ pub struct Documents<'json> {
     resources: Vec<Resource<'json>>,
     addresses: Addresses,
     scopes: Scopes<'json>,
-    /// The JSON Pointers that were written.
-    pointers: FxHashMap<SchemaId, Arc<str>>,
+    /// The JSON Pointers that were written, by location.
+    pointers: Vec<Option<Arc<str>>>,
+    /// Where they are put together.
+    spelling: String,
     budget: &'json Budget,
 }
 
@@ -127,7 +129,7 @@ impl<'json> Documents<'json> {
         let sources: Vec<_> =
             std::iter::once(Source { document: root, uri: "", root: None }).chain(others).collect();
         let is_dynamic = sources.iter().any(|source| source.document.mentions().dynamic);
-        let locations = Locations::default();
+        let locations = Locations::new();
         let mut documents = Documents {
             default_draft,
             root: locations.next(),
@@ -135,7 +137,8 @@ impl<'json> Documents<'json> {
             resources: Vec::new(),
             addresses: Addresses::of_registry(registry.iter().map(|(uri, _)| uri.as_str())),
             scopes: Scopes::new(is_dynamic),
-            pointers: FxHashMap::default(),
+            pointers: Vec::new(),
+            spelling: String::new(),
             budget,
             sources,
         };
@@ -193,27 +196,32 @@ impl<'json> Documents<'json> {
         steps.iter().try_fold(id, |at, &step| self.child(at, step))
     }
 
-    /// The same as [`Documents::pointer`], made of what was written of the locations above it before.
+    /// The same as [`Documents::pointer`], made of the last one that was written of a location above it.
     pub fn shared_pointer(&mut self, id: SchemaId) -> Arc<str> {
-        let mut unwritten = Vec::new();
+        let mut unwritten: SmallVec<[Step<'_>; 8]> = SmallVec::new();
         let mut at = id;
-        let mut pointer = loop {
-            if let Some(known) = self.pointers.get(&at) {
-                break String::from(&**known);
+        let mut pointer = std::mem::take(&mut self.spelling);
+        pointer.clear();
+        loop {
+            if let Some(known) = self.pointers.get(at.index()).and_then(Option::as_ref) {
+                pointer.push_str(known);
+                break;
             }
-            match self.locations.get(at).above {
-                Some((above, step)) => {
-                    unwritten.push((at, step));
-                    at = above;
-                }
-                None => break self.pointer(at),
-            }
-        };
-        for &(below, step) in unwritten.iter().rev() {
-            push_step(step, &mut pointer);
-            self.pointers.insert(below, pointer.as_str().into());
+            let Some((above, step)) = self.locations.get(at).above else {
+                pointer.push_str(&self.pointer(at));
+                break;
+            };
+            unwritten.push(step);
+            at = above;
         }
-        self.pointers.get(&id).cloned().unwrap_or_else(|| pointer.into())
+        unwritten.iter().rev().for_each(|&step| push_step(step, &mut pointer));
+        let written: Arc<str> = pointer.as_str().into();
+        self.spelling = pointer;
+        if self.pointers.len() <= id.index() {
+            self.pointers.resize(self.locations.len(), None);
+        }
+        self.pointers[id.index()] = Some(Arc::clone(&written));
+        written
     }
 
     /// The JSON Pointer of a location; after its address and a `#` if it is not in the root document.

@@ -4,6 +4,8 @@
 //! from one item to another it is a list of members: `contains` counts items, and in an array without repeats every
 //! item is there once.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::super::values::ValueSet;
 use super::super::values::arrays::{ArrayShape, Contains};
 use super::super::values::formula::FormulaId;
@@ -13,7 +15,7 @@ use super::layout::{Around, Depth};
 use super::objects::Parts;
 use crate::error::{Error, Result};
 use crate::ir::ExprId;
-use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Variant};
+use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Variant, Variants};
 
 /// So many counts of items may meet in one array.
 const MAX_COUNTS: usize = 4;
@@ -131,14 +133,14 @@ impl Emitter<'_> {
         around: Around,
         depth: Depth,
         parts: &mut Parts,
-    ) -> Result<Box<[Variant]>> {
+    ) -> Result<Variants> {
         let item = shape.item(place);
         let here: Vec<(usize, &Contains)> =
             shape.contains.iter().enumerate().filter(|(_, count)| count.from as usize <= place).collect();
-        let mut variants = Vec::new();
+        let mut variants = Variants::new();
         for chosen in 0..1_u32 << here.len() {
             let mut formula = item;
-            let mut counters = vec![0];
+            let mut counters: SmallVec<[u32; 4]> = smallvec![0];
             for (at, (number, count)) in here.iter().enumerate() {
                 let formulas = &mut self.expander.algebra.formulas;
                 if chosen & (1 << at) != 0 {
@@ -155,9 +157,9 @@ impl Emitter<'_> {
             }
             let value = self.value(formula, depth)?;
             let part = self.builder().seq([value, around.after]);
-            variants.push(Variant { value: parts.add(part), counters: counters.into() });
+            variants.push(Variant { value: parts.add(part), counters });
         }
-        Ok(variants.into())
+        Ok(variants)
     }
 
     /// An array without repeats: of values that can be listed, and of strings.
@@ -181,7 +183,7 @@ impl Emitter<'_> {
         let once = |key: Option<Box<str>>, value| Entry {
             key,
             required: false,
-            variants: Box::new([Variant { value, counters: Box::new([0]) }]),
+            variants: smallvec![Variant { value, counters: smallvec![0] }],
         };
         let mut entries = Vec::new();
         for text in listed_scalars(&set)? {
@@ -195,7 +197,7 @@ impl Emitter<'_> {
             }
             TextSet::Language { .. } => {
                 let keys = set.texts.expr(&mut self.expander.algebra.languages)?;
-                let variants = Box::new([Variant { value: nothing, counters: Box::new([0]) }]);
+                let variants = smallvec![Variant { value: nothing, counters: smallvec![0] }];
                 others.push(Others { keys: Some(parts.add(keys)), variants });
             }
         }

@@ -9,7 +9,9 @@ mod layout;
 mod objects;
 mod styles;
 
-use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::documents::SchemaId;
 use super::expand::Expander;
@@ -23,6 +25,9 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, RuleId, RuleOptions};
 use layout::{Depth, Layout};
 use objects::Form;
+
+/// There is room for the expressions of so many formulas at first; most schemas have no more.
+const EXPECTED: usize = 28;
 
 /// Emits the rules of one conversion.
 pub(super) struct Emitter<'b> {
@@ -45,7 +50,7 @@ struct Pending {
     rule: RuleId,
     formula: FormulaId,
     depth: Depth,
-    set: ValueSet,
+    set: Rc<ValueSet>,
     form: Form,
 }
 
@@ -54,8 +59,7 @@ pub(super) fn emit(mut expander: Expander<'_>, root: FormulaId) -> Result<(Gramm
     let rule = expander.algebra.languages.builder.declare("root");
     let (body, mut expander) = emit_into(expander, root)?;
     expander.algebra.languages.builder.define(rule, body, RuleOptions::default());
-    let limits = expander.algebra.languages.budget.limits();
-    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::new(limits));
+    let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::lent());
     Ok((builder.finish(rule)?, expander))
 }
 
@@ -66,7 +70,7 @@ pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(
     let mut emitter = Emitter {
         expander,
         layout,
-        known: FxHashMap::default(),
+        known: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
         contents: FxHashMap::default(),
         pending: Vec::new(),
         free: None,
@@ -101,23 +105,25 @@ impl Emitter<'_> {
     }
 
     /// What a formula admits where it is the whole of a value.
-    fn set_of(&mut self, formula: FormulaId) -> Result<ValueSet> {
-        let mut set = (*self.expander.expand(formula)?).clone();
+    fn set_of(&mut self, formula: FormulaId) -> Result<Rc<ValueSet>> {
+        let mut whole = self.expander.expand(formula)?;
         if self.expander.options.strict_mode {
+            let set = Rc::make_mut(&mut whole);
             if let Formula::Schema(at) = self.expander.algebra.formulas.get(formula)
                 && let Some(schema) = self.expander.documents.json(at.schema).as_object()
             {
-                keywords::imply_types(schema, &mut set);
+                keywords::imply_types(schema, set);
             }
-            keywords::close(&mut set);
+            keywords::close(set);
         }
         if let Some(free) = self.free {
+            let set = Rc::make_mut(&mut whole);
             let languages = &mut self.expander.algebra.languages;
             let kept = set.texts.intersect(&TextSet::of_expr(free), languages)?;
             let emptied = !set.texts.is_any() && kept.is_empty(languages)?;
             set.texts = if emptied { TextSet::never() } else { kept };
         }
-        Ok(set)
+        Ok(whole)
     }
 
     /// Prepares for the strings that no string and no key may hold.
@@ -140,7 +146,7 @@ impl Emitter<'_> {
     }
 
     /// Notes that a rule is to be defined.
-    fn wait_for(&mut self, rule: RuleId, formula: FormulaId, depth: Depth, set: ValueSet, form: Form) {
+    fn wait_for(&mut self, rule: RuleId, formula: FormulaId, depth: Depth, set: Rc<ValueSet>, form: Form) {
         self.pending.push(Pending { rule, formula, depth, set, form });
     }
 

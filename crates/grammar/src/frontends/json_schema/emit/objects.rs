@@ -5,6 +5,8 @@
 
 use std::rc::Rc;
 
+use smallvec::{SmallVec, smallvec};
+
 use super::super::values::formula::FormulaId;
 use super::super::values::keys::{self, NameSet, Region};
 use super::super::values::objects::{ObjectShape, Witness};
@@ -13,7 +15,7 @@ use super::layout::Depth;
 use super::styles::Tags;
 use crate::error::{Error, Result};
 use crate::ir::ExprId;
-use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant};
+use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant, Variants};
 
 /// So many conditions that a member must bear out may meet in one key.
 const MAX_WITNESSES: usize = 6;
@@ -211,9 +213,9 @@ impl Emitter<'_> {
         value: FormulaId,
         witnesses: &[(usize, FormulaId)],
         list: &mut Draft,
-    ) -> Result<Box<[Variant]>> {
+    ) -> Result<Variants> {
         let mut open = Vec::new();
-        let mut always = vec![0];
+        let mut always: SmallVec<[u32; 4]> = smallvec![0];
         for &(at, bears) in witnesses {
             let formulas = &mut self.expander.algebra.formulas;
             let (within, outside) = (formulas.and(value, bears), formulas.not(bears));
@@ -253,13 +255,13 @@ impl Emitter<'_> {
         witnesses: &[(usize, FormulaId)],
         always: &[u32],
         list: &mut Draft,
-    ) -> Result<Box<[Variant]>> {
+    ) -> Result<Variants> {
         if witnesses.len() > MAX_WITNESSES {
             return Err(Error::unsupported(
                 "too many conditions on the members of an object meet in one key",
             ));
         }
-        let mut variants = Vec::new();
+        let mut variants = Variants::new();
         for chosen in 0..1_u32 << witnesses.len() {
             let chosen = |at: usize| chosen & (1 << at) != 0;
             let picked =
@@ -270,12 +272,12 @@ impl Emitter<'_> {
                 continue;
             }
             let part = self.member(formula, list)?;
-            let mut counters: Vec<u32> = always.to_vec();
+            let mut counters = SmallVec::from_slice(always);
             counters.extend(picked().map(|(at, _)| *at as u32 + 1));
             counters.sort_unstable();
-            variants.push(Variant { value: list.parts.add(part), counters: counters.into() });
+            variants.push(Variant { value: list.parts.add(part), counters });
         }
-        Ok(variants.into())
+        Ok(variants)
     }
 }
 
@@ -313,7 +315,7 @@ fn tidy(mut layout: List) -> List {
         layout.counters = Box::default();
         let variants = layout.entries.iter_mut().flat_map(|entry| entry.variants.iter_mut());
         let others = layout.others.iter_mut().flat_map(|others| others.variants.iter_mut());
-        variants.chain(others).for_each(|variant| variant.counters = Box::default());
+        variants.chain(others).for_each(|variant| variant.counters.clear());
     }
     layout
 }

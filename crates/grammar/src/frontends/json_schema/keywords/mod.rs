@@ -228,7 +228,7 @@ pub fn find(name: &str, draft: Draft) -> Option<&'static Keyword> {
 
 /// What all keywords of a schema admit together.
 pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Result<ValueSet> {
-    let mut set = ValueSet::any();
+    let mut set = expander.everything();
     let Some(object) = schema.json.as_object() else { return Ok(set) };
     if schema.draft.ref_ignores_siblings()
         && let Some(target) = object.get("$ref").filter(|target| target.as_str().is_some())

@@ -5,7 +5,7 @@
 //! names. A formula is expanded, one level deep, when somebody needs to know. As formulas are interned and kept in a
 //! normal form, a recursive schema meets the same formulas again, and the expansion ends.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
 use super::super::documents::Located;
@@ -54,6 +54,9 @@ pub struct Formulas {
     index: FxHashMap<Formula, FormulaId>,
 }
 
+/// There is room for so many at first; most schemas have no more.
+const EXPECTED: usize = 28;
+
 impl Default for Formulas {
     fn default() -> Self {
         Formulas::new()
@@ -63,7 +66,9 @@ impl Default for Formulas {
 impl Formulas {
     /// The two constants alone.
     pub fn new() -> Self {
-        let mut formulas = Formulas { all: Vec::new(), index: FxHashMap::default() };
+        let (all, index) =
+            (Vec::with_capacity(EXPECTED), FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher));
+        let mut formulas = Formulas { all, index };
         formulas.intern(Formula::Any);
         formulas.intern(Formula::Never);
         formulas

@@ -25,6 +25,7 @@ mod kimi;
 mod minimax;
 mod qwen;
 
+use std::rc::Rc;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
@@ -358,7 +359,7 @@ impl Emitter<'_> {
         self.expander.algebra.languages.budget.tick()?;
         let name = format!("value_{}", self.builder().rule_count());
         let rule = self.builder().declare(name);
-        self.wait_for(rule, value, Layout::start(), only, form);
+        self.wait_for(rule, value, Layout::start(), Rc::new(only), form);
         Ok(self.builder().rule(rule))
     }
 
