@@ -145,7 +145,7 @@ def test_rollback(compiled):
     assert matchers[0].accept_string("3]")
     assert matchers[1].accept_string("]")
     xgr.BatchGrammarMatcher.batch_rollback(matchers, 1)
-    for wrong in ([0, 5], [1], -1, [0, -1], 2**62):
+    for wrong in ([0, 5], [1], -1, [0, -1], 2**62, 2**70, 1.5, "x"):
         with pytest.raises(RuntimeError):
             xgr.BatchGrammarMatcher.batch_rollback(matchers, wrong)
     # A refused rollback moved none of them.

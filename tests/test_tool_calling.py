@@ -353,6 +353,27 @@ def test_names_that_read_as_marks_are_refused(family, name):
         xgr.get_model_structural_tag(family, [tool])
 
 
+@pytest.mark.parametrize("parallel", [True, False])
+def test_stop_tokens_of_harmony_end_its_messages(parallel):
+    """The tokens that gpt-oss ends calls and answers with are stop tokens of its tokenizer."""
+    marks = ["<|call|>", "<|return|>", "<|end|>"]
+    tokens = [*map(chr, range(32, 127)), *marks]
+    stops = [tokens.index(mark) for mark in marks[:2]]
+    compiler = xgr.GrammarCompiler(xgr.TokenizerInfo(tokens, stop_token_ids=stops))
+    tag = xgr.get_model_structural_tag("harmony", [TOOL], parallel_tool_calls=parallel)
+    matcher = xgr.GrammarMatcher(compiler.compile_structural_tag(tag))
+    mask = xgr.allocate_token_bitmask(1, len(tokens))
+    texts = ["commentary to=functions.add<|constrain|>json<|message|>{}", "final<|message|>It is three."]
+    for text, stop in zip(texts, stops, strict=True):
+        matcher.reset()
+        assert matcher.accept_string(f"<|channel|>{text}")
+        matcher.fill_next_token_bitmask(mask)
+        allowed = xgr.testing.bitmask_to_bool_mask(mask, len(tokens))[0]
+        assert [token for token in stops if allowed[token]] == [stop]
+        assert matcher.accept_token(stop)
+        assert matcher.is_terminated()
+
+
 def messages_of_harmony(letters):
     """Return what a model writes: thoughts, answers and calls, one for each letter."""
     texts = {

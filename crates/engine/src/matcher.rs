@@ -271,10 +271,9 @@ impl Matcher {
         if by_bytes == SetId::DEAD {
             return None;
         }
-        let (sets, completes) = (generation.sets(), generation.sets().ends(by_bytes));
-        // Where text may go on behind it, or other bytes could stand in its place, it was free text that happened to take
-        // the bytes of the token.
-        let is_last = completes && sets.items(by_bytes).is_empty() && generation.spells_out(config, bytes);
+        let completes = generation.sets().ends(by_bytes);
+        // Where other bytes could stand in its place, it was free text that happened to take the bytes of the token.
+        let is_last = completes && generation.spells_out(config, bytes);
         (is_last || self.only_stop_tokens_fit(config)).then(|| step(by_bytes, completes))
     }
 
@@ -557,7 +556,10 @@ impl Generation {
         bytes.iter().all(|&byte| {
             let before = at;
             at = self.step(before, byte);
-            (0..=u8::MAX).all(|other| other == byte || self.step(before, other) != at)
+            let is_apart = |(low, high): (u8, u8)| {
+                if (low..=high).contains(&byte) { low == high } else { self.step(before, low) != at }
+            };
+            self.alike_ranges(before, (0, u8::MAX)).all(is_apart)
         })
     }
 

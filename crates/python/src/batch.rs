@@ -202,7 +202,10 @@ impl BatchGrammarMatcher {
             None => vec![1; matchers.len()],
             Some(count) => match count.extract::<i64>() {
                 Ok(count) => vec![count; matchers.len()],
-                Err(_) => count.extract::<Vec<i64>>()?,
+                Err(_) => count.extract::<Vec<i64>>().map_err(|_| {
+                    let kind = errors::type_name(count);
+                    errors::argument(py, format!("num_tokens must be an int or a list of them, not {kind}"))
+                })?,
             },
         };
         check_length(py, "num_tokens", counts.len(), matchers.len())?;

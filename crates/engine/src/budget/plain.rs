@@ -112,7 +112,7 @@ impl<'g> PlainText<'g> {
     /// What any character leads to, unless that is too much.
     fn after_character(&self, config: SetId) -> Option<Configs> {
         let mut after = Configs::new();
-        for (low, high) in self.ranges(config, (0, 0x7F)) {
+        for (low, high) in self.generation.alike_ranges(config, (0, 0x7F)) {
             if let Some(byte) = (low..=high).find(|&byte| self.ascii[usize::from(byte)]) {
                 add(&mut after, self.generation.step_with_alike(config, byte))?;
             }
@@ -133,30 +133,13 @@ impl<'g> PlainText<'g> {
         for &range in sequence {
             let mut after = Configs::new();
             for &config in &configs {
-                for (low, _) in self.ranges(config, range) {
+                for (low, _) in self.generation.alike_ranges(config, range) {
                     add(&mut after, self.generation.step_with_alike(config, low))?;
                 }
             }
             configs = after;
         }
         Some(configs)
-    }
-
-    /// A range of bytes, cut where the terminals of `config` begin to do something else.
-    fn ranges(&self, config: SetId, (low, high): (u8, u8)) -> impl Iterator<Item = (u8, u8)> {
-        let mut begins: SmallVec<[u8; 16]> = SmallVec::from_slice(&[low]);
-        for (symbol, _) in self.generation.sets().items(config) {
-            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
-            for &(from, to, _) in self.generation.terminals().row(state) {
-                begins.push(from);
-                begins.extend(to.checked_add(1));
-            }
-        }
-        begins.retain(|begin| (low..=high).contains(begin));
-        begins.sort_unstable();
-        begins.dedup();
-        let ends: SmallVec<[u8; 16]> = begins[1..].iter().map(|begin| begin - 1).chain([high]).collect();
-        begins.into_iter().zip(ends)
     }
 }
 

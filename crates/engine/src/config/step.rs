@@ -1,5 +1,6 @@
 //! Reading: a byte, a token, the end of a terminal.
 
+use smallvec::SmallVec;
 use tokenstile_grammar::ir::TokenSet;
 
 use super::close::Closer;
@@ -106,6 +107,27 @@ impl Generation {
             }
         }
         at
+    }
+
+    /// A range of bytes, cut where the terminals of `config` begin to do something else.
+    pub(crate) fn alike_ranges(
+        &self,
+        config: SetId,
+        (low, high): (u8, u8),
+    ) -> impl Iterator<Item = (u8, u8)> + use<> {
+        let mut begins: SmallVec<[u8; 16]> = SmallVec::from_slice(&[low]);
+        for (symbol, _) in self.sets().items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+            for &(from, to, _) in self.terminals().row(state) {
+                begins.push(from);
+                begins.extend(to.checked_add(1));
+            }
+        }
+        begins.retain(|begin| (low..=high).contains(begin));
+        begins.sort_unstable();
+        begins.dedup();
+        let ends: SmallVec<[u8; 16]> = begins[1..].iter().map(|begin| begin - 1).chain([high]).collect();
+        begins.into_iter().zip(ends)
     }
 
     /// The sets of tokens of which one may be read as a whole.

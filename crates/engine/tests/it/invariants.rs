@@ -485,9 +485,16 @@ fn a_stop_token_is_text_only_where_the_grammar_spells_it_out() {
         assert_eq!(has(&row, 6), accepted, "{source}");
         accepted
     };
-    for source in
-        ["\"</s>\"", "(\"</s>\" | \"b\")", "(\"</s>\" | \"<b\" | \"bb\")", "\"<\" \"/\" \"s\" \">\""]
-    {
+    for source in [
+        "\"</s>\"",
+        "(\"</s>\" | \"b\")",
+        "(\"</s>\" | \"<b\" | \"bb\")",
+        "\"<\" \"/\" \"s\" \">\"",
+        "\"</s>\" (\"b\" root)?",
+        "(\"</s>\" | \"b\")+",
+        "[^<]* \"</s>\" (\"b\" root)?",
+        "([^<] | \"<\" [^/])* (\"</s>\" | \"</b\") (\"b\" root)?",
+    ] {
         assert!(after_a(&format!("root ::= \"a\" {source}")), "{source}");
     }
     for source in ["[a-z</>]{4}", "[a-z</>]{1,4}", "[^b]+", "(\"</s>\" | [a-z</>]{4})", "\"<\" [^b]{2} \">\""]

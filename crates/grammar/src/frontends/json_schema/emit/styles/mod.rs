@@ -155,6 +155,11 @@ impl Tags {
         } else if let Some(mark) = TOKEN_MARKS.iter().chain(self.marks).find(|&&mark| escaped.contains(mark))
         {
             (*mark, "a mark")
+        } else if self.closes_with_key && key.starts_with('/') {
+            ("/", "a tag that closes")
+        } else if self.closes_with_key && key.is_empty() {
+            let message = "the key \"\" cannot be written in this style, in which a key is the name of a tag";
+            return Err(Error::unsupported(message).with_help("give the property a name"));
         } else {
             return Ok(());
         };
