@@ -353,6 +353,12 @@ def test_names_that_read_as_marks_are_refused(family, name):
         xgr.get_model_structural_tag(family, [tool])
 
 
+def test_a_tool_that_is_none_is_told_by_its_place():
+    with pytest.raises(ValueError, match="Field required") as caught:
+        xgr.get_model_structural_tag("qwen_3", [TOOL, {"type": "function"}, OTHER])
+    assert caught.value.__notes__ == ["This is about tools[1]."]
+
+
 @pytest.mark.parametrize("parallel", [True, False])
 def test_stop_tokens_of_harmony_end_its_messages(parallel):
     """The tokens that gpt-oss ends calls and answers with are stop tokens of its tokenizer."""

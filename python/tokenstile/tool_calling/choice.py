@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from tokenstile.tool_calling.schema import (
     AllowedToolChoiceParam,
@@ -78,7 +78,15 @@ def read_tools(tools: list[ToolParam | dict[str, Any]] | None) -> list[ToolParam
     """Return the tools as models; those that are models already are themselves."""
     if not isinstance(tools, list | None):
         raise ValueError("The 'tools' argument must be a list.")  # noqa: TRY004 - what XGrammar raises
-    return [_TOOL.validate_python(tool) for tool in tools or []]
+    return [_read_tool(place, tool) for place, tool in enumerate(tools or [])]
+
+
+def _read_tool(place: int, tool: ToolParam | dict[str, Any]) -> ToolParam:
+    try:
+        return _TOOL.validate_python(tool)
+    except ValidationError as error:
+        error.add_note(f"This is about tools[{place}].")
+        raise
 
 
 def _chosen(tools: Tools, choice: ToolChoiceOptionParam) -> tuple[Tools, SimplifiedToolChoice]:
