@@ -1,10 +1,10 @@
 //! Sets of tokens as they are kept.
 //!
 //! A *part* is what one table or one walk found: a row of bits that many parts have in common, less a few tokens, and a few
-//! more. A mask is a list of parts, shared with whatever else is made of them, and some tokens of its own. So a mask that is
-//! new costs next to nothing. Many are asked for once; those that are asked for often, or that are much work to put
-//! together, get a row of bits, which is quicker to copy. Masks of different configurations are often the same, so equal
-//! ones share a row ([`Rows`]).
+//! more. A part that many masks will have is one row. A mask is its parts with rows, shared with whatever else is made of
+//! them, and the tokens of all others side by side. So a mask that is new costs next to nothing. Many are asked for once;
+//! those that are asked for often, or that are much work to put together, get a row of bits, which is quicker to copy. Masks
+//! of different configurations are often the same, so equal ones share a row ([`Rows`]).
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
