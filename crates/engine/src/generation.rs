@@ -12,6 +12,7 @@ use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::Machine;
 
 use crate::completion::Completion;
+use crate::content::Contents;
 use crate::config::{Deadlines, Lists, SetId, Sets};
 use crate::limits::PROCESS;
 use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
@@ -32,6 +33,7 @@ pub(crate) struct Generation {
     key_masks: KeyMasks,
     lost_by_key: LostByKey,
     lost_by_nodes: LostByNodes,
+    contents: Contents,
     remembers_keys: bool,
     doubtful: OnceLock<Arc<[u32]>>,
     /// The state that each terminal starts with, by expression; 0 is unknown.
@@ -73,6 +75,7 @@ impl Generation {
             key_masks: KeyMasks::default(),
             lost_by_key: LostByKey::default(),
             lost_by_nodes: LostByNodes::default(),
+            contents: Contents::default(),
             machine,
             tokens,
             entry_states,
@@ -132,6 +135,10 @@ impl Generation {
 
     pub(crate) fn lost_by_nodes(&self) -> &LostByNodes {
         &self.lost_by_nodes
+    }
+
+    pub(crate) fn contents(&self) -> &Contents {
+        &self.contents
     }
 
     /// The words of a row of bits.
@@ -207,6 +214,7 @@ impl Generation {
             + self.key_masks.memory_bytes()
             + self.lost_by_key.memory_bytes()
             + self.lost_by_nodes.memory_bytes()
+            + self.contents.memory_bytes()
             + self.lists.memory_bytes()
             + if self.machine.counts_tokens { self.deadlines.memory_bytes() } else { 0 }
             + self.entry_states.len() * 4;

@@ -17,6 +17,7 @@ pub mod compiled;
 pub mod compiler;
 mod completion;
 mod config;
+mod content;
 pub mod draft_rows;
 pub mod draft_tree;
 mod generation;

@@ -362,7 +362,7 @@ impl Generation {
 /// Which keys a list has had makes nearly every place a new one, and for a mask nearly nothing of that matters. So what is
 /// kept is as much as tokens usually see, and the rest is in a hole. That makes tops few.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum CutPhase {
+pub(crate) enum CutPhase {
     /// After a member: whether the list may end, and how it goes on, if it may.
     After { ends: bool, on: Option<CutOn> },
     /// In a key of others; after the value the list goes on in a hole.
@@ -373,11 +373,19 @@ enum CutPhase {
 
 /// How a list that was cut off goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct CutOn {
+pub(crate) struct CutOn {
     /// Whether the quote of a key follows the separator.
     quoted: bool,
     /// What follows then.
     hole: u8,
+}
+
+/// A place that was cut off so that nothing is left of it that only its own list knows.
+pub(crate) enum KnownCut {
+    /// After a member.
+    After(CutPhase),
+    /// In a key of others: what their value is, and the hole after it.
+    Value(Option<MachineRuleId>, u8),
 }
 
 /// How a place is cut off.
@@ -427,6 +435,19 @@ impl Generation {
                 quoted: on.is_some_and(|on| on.quoted),
                 ends,
             },
+        }
+    }
+
+    /// What is left of a place that was cut off, if nothing of its list's own is.
+    pub(crate) fn known_cut(&self, list: ListId, number: u32) -> Option<KnownCut> {
+        let Phase::Cut(phase) = self.lists().place(number).place.phase else { return None };
+        match phase {
+            CutPhase::After { .. } => Some(KnownCut::After(phase)),
+            CutPhase::OtherKey { others, variant, hole } => {
+                let others = &self.machine().list(list).others[others as usize];
+                Some(KnownCut::Value(others.variants[variant as usize].rule, hole))
+            }
+            CutPhase::Key { .. } => None,
         }
     }
 

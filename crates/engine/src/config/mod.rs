@@ -25,7 +25,7 @@ mod symbol;
 mod truncate;
 
 pub(crate) use deadlines::Deadlines;
-pub(crate) use lists::{Lists, PartCosts, PlaceCosts};
-pub(crate) use sets::{Holes, MaskSlot, SetId, Sets};
+pub(crate) use lists::{KnownCut, Lists, PartCosts, PlaceCosts};
+pub(crate) use sets::{Holes, Item, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;
 pub(crate) use truncate::{LOST_HOLE, Top};

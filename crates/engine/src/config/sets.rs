@@ -6,7 +6,7 @@
 //! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or a hole.
 //! 3. A configuration is a set whose items are terminals and tokens; below the top there are only frames.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::symbol::Symbol;
 use crate::interner::Interner;
-use crate::mask::{Fan, KeptMask};
+use crate::mask::{Fan, KeptMask, Weigh};
 
 /// The number of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,7 +80,7 @@ pub(crate) enum MaskSlot<'a> {
 pub(crate) struct Sets {
     interner: Interner<Set>,
     unions: [Mutex<HashMap<(SetId, SetId), SetId>>; 16],
-    masks: boxcar::Vec<Box<KeptMask>>,
+    masks: boxcar::Vec<Arc<KeptMask>>,
     /// What items, masks and full step tables take, in bytes.
     link_bytes: AtomicUsize,
 }
@@ -207,8 +207,7 @@ impl Sets {
         let Some(links) = self.get(id).links.get() else { return MaskSlot::Unknown };
         let mask = links.mask.load(Ordering::Acquire);
         if !mask.is_null() {
-            // SAFETY: the pointer was stored by `remember_mask`, and points to a mask that `self.masks` owns in a
-            // box. Boxes are only ever appended there and live as long as `self`, whose lifetime the result has.
+            // SAFETY: the pointer was stored by `remember_mask`, and points to a mask that `self.masks` holds. They are only ever appended there and live as long as `self`, whose lifetime the result has.
             return MaskSlot::Known(unsafe { &*mask });
         }
         if links.too_shallow.load(Ordering::Acquire) { MaskSlot::TooShallow } else { MaskSlot::Unknown }
@@ -229,9 +228,9 @@ impl Sets {
     }
 
     /// Keeps `mask` for `id`, and gives the kept one.
-    pub(crate) fn keep_mask(&self, id: SetId, mask: KeptMask) -> &KeptMask {
+    pub(crate) fn keep_mask(&self, id: SetId, mask: Arc<KeptMask>) -> &KeptMask {
         self.link_bytes.fetch_add(mask.memory_bytes(), Ordering::Relaxed);
-        let at = self.masks.push(Box::new(mask));
+        let at = self.masks.push(mask);
         let mask: &KeptMask = &self.masks[at];
         self.remember_mask(id, mask);
         mask

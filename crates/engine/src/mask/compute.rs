@@ -12,7 +12,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::shared::{Lost, TableKey};
+use super::shared::{Lost, PartKey, TableKey, Weigh};
 use super::table::{Bounded, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
 use super::walker::{Pending, Walker};
@@ -59,7 +59,10 @@ impl KeptMask {
         })
     }
 
-    pub(crate) fn memory_bytes(&self) -> usize {
+}
+
+impl Weigh for KeptMask {
+    fn memory_bytes(&self) -> usize {
         self.mask.memory_bytes() + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
     }
 }
@@ -72,7 +75,7 @@ pub(crate) struct KeptPart {
     pub(super) weight: usize,
 }
 
-impl KeptPart {
+impl Weigh for KeptPart {
     fn memory_bytes(&self) -> usize {
         let is_own = |part: &&Arc<Part>| Arc::strong_count(part) == 1;
         size_of::<Self>()
@@ -121,7 +124,7 @@ impl Generation {
                     continue;
                 }
                 MaskSlot::Unknown => {
-                    let kept = self.compute_mask(top.config);
+                    let kept = self.mask_of_top(top.config);
                     if weight(&kept.pending).is_none_or(|weight| weight > MAX_PENDING) {
                         self.sets().remember_too_shallow(top.config);
                         depth *= 2;
@@ -151,7 +154,7 @@ impl Generation {
         let unfit = self.unfit_tokens(config, &kept.mask);
         if !unfit.is_empty() {
             let mask = kept.mask.without(&unfit);
-            return self.sets().keep_mask(config, KeptMask::new(mask, Box::default()));
+            return self.sets().keep_mask(config, Arc::new(KeptMask::new(mask, Box::default())));
         }
         self.sets().remember_mask(config, kept);
         kept
@@ -163,13 +166,19 @@ impl Generation {
         if !unfit.is_empty() {
             mask = mask.without(&unfit);
         }
-        self.sets().keep_mask(config, KeptMask::new(mask, Box::default()))
+        self.sets().keep_mask(config, Arc::new(KeptMask::new(mask, Box::default())))
     }
 
-    /// The mask of a configuration, perhaps with holes.
-    fn compute_mask(&self, config: SetId) -> KeptMask {
-        let (parts, pending) = self.walk_items(config).finish();
-        KeptMask::new(Mask::new(&parts), pending)
+    /// The mask of the top of a configuration. Grammars share it where they can.
+    fn mask_of_top(&self, top: SetId) -> Arc<KeptMask> {
+        let compute = || {
+            let (parts, pending) = self.walk_items(top).finish();
+            Arc::new(KeptMask::new(Mask::new(&parts), pending))
+        };
+        match self.content(top) {
+            Some(content) => self.tokens().index().masks.get_or_make(content, compute),
+            None => compute(),
+        }
     }
 
     /// A walk from the terminals and tokens of a configuration.
@@ -226,7 +235,7 @@ impl Generation {
                 Arc::new(build())
             } else {
                 let key = TableKey { state: self.terminals().fingerprint(state), trie: 0, node: Trie::ROOT };
-                self.tokens().index().tables.get_or_make(key, build)
+                self.tokens().index().tables.get_or_make(key, || Arc::new(build()))
             };
             self.note_table(table.memory_bytes());
             table
@@ -303,7 +312,7 @@ impl Generation {
             }
             let build = || TerminalTable::build(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };
-            let table = self.tokens().index().tables.get_or_make(key, build);
+            let table = self.tokens().index().tables.get_or_make(key, || Arc::new(build()));
             self.note_table(table.memory_bytes());
             table
         })
@@ -322,7 +331,10 @@ impl Generation {
             return self.key_mask_under(trie, node, (state, plain), rest, nesting);
         }
         self.subtree_masks().get_or_make((trie.number(), node, state, rest), || {
-            self.compute_mask_under(trie, node, state, rest, nesting)
+            let compute = || self.compute_mask_under(trie, node, state, rest, nesting);
+            let Some(rest) = self.content(rest) else { return compute() };
+            let key = PartKey { state: self.terminals().fingerprint(state), rest, trie: trie.number(), node };
+            self.tokens().index().parts.get_or_make(key, compute)
         })
     }
 

@@ -10,65 +10,89 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::compute::KeptPart;
+use super::compute::{KeptMask, KeptPart};
 use super::table::TerminalTable;
 use crate::config::SetId;
+use crate::content::Content;
 use crate::limits::PROCESS;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::NodeIndex;
 
 /// What a table is for: a state, by its fingerprint, and a subtree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct TableKey {
+pub(crate) struct TableKey {
     pub(super) state: u128,
     /// The number of the trie plus one; 0 is all tokens, whatever trie is walked for them.
     pub(super) trie: u64,
     pub(super) node: NodeIndex,
 }
 
-/// Tables by what they are for.
-#[derive(Default)]
-pub(crate) struct SharedTables(Mutex<State>);
+/// What part of a mask is for: a state on top of a stack, by their fingerprints, and a subtree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PartKey {
+    pub(super) state: u128,
+    pub(super) rest: Content,
+    /// The number of the trie.
+    pub(super) trie: u64,
+    pub(super) node: NodeIndex,
+}
 
-#[derive(Default)]
-struct State {
-    tables: HashMap<TableKey, (Arc<TerminalTable>, u64)>,
+/// The tables of states.
+pub(crate) type SharedTables = Shared<TableKey, TerminalTable>;
+/// The masks of states on top of stacks.
+pub(crate) type SharedParts = Shared<PartKey, KeptPart>;
+/// The masks of tops of configurations.
+pub(crate) type SharedMasks = Shared<Content, KeptMask>;
+
+/// What grammars share has a size.
+pub(crate) trait Weigh {
+    /// The memory that it takes.
+    fn memory_bytes(&self) -> usize;
+}
+
+/// What grammars share, by what it is for.
+pub(crate) struct Shared<K, V>(Mutex<State<K, V>>);
+
+struct State<K, V> {
+    values: HashMap<K, (Arc<V>, u64)>,
     bytes: usize,
     clock: u64,
 }
 
-impl SharedTables {
-    /// The table of `key`, made by `make` if there is none. Others may make it at the same time; one is kept.
-    pub(super) fn get_or_make(
-        &self,
-        key: TableKey,
-        make: impl FnOnce() -> TerminalTable,
-    ) -> Arc<TerminalTable> {
-        if let Some(table) = self.get(key) {
-            return table;
+impl<K, V> Default for Shared<K, V> {
+    fn default() -> Self {
+        Shared(Mutex::new(State { values: HashMap::new(), bytes: 0, clock: 0 }))
+    }
+}
+
+impl<K: Eq + Hash, V: Weigh> Shared<K, V> {
+    /// The value of `key`, made by `make` if there is none. Others may make it at the same time; one is kept.
+    pub(super) fn get_or_make(&self, key: K, make: impl FnOnce() -> Arc<V>) -> Arc<V> {
+        if let Some(value) = self.get(&key) {
+            return value;
         }
-        let table = Arc::new(make());
+        let value = make();
         let mut state = self.0.lock();
         state.clock += 1;
         let clock = state.clock;
-        if let Some((known, _)) = state.tables.get(&key) {
+        if let Some((known, _)) = state.values.get(&key) {
             return Arc::clone(known);
         }
-        state.bytes += table.memory_bytes();
-        state.tables.insert(key, (Arc::clone(&table), clock));
+        state.bytes += value.memory_bytes();
+        state.values.insert(key, (Arc::clone(&value), clock));
         if state.bytes > PROCESS.shared_tables() {
             state.evict();
         }
-        table
+        value
     }
 
-    fn get(&self, key: TableKey) -> Option<Arc<TerminalTable>> {
+    fn get(&self, key: &K) -> Option<Arc<V>> {
         let mut state = self.0.lock();
         state.clock += 1;
         let clock = state.clock;
-        let (table, used) = state.tables.get_mut(&key)?;
+        let (value, used) = state.values.get_mut(key)?;
         *used = clock;
-        Some(Arc::clone(table))
+        Some(Arc::clone(value))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -76,14 +100,14 @@ impl SharedTables {
     }
 }
 
-impl State {
+impl<K: Eq + Hash, V: Weigh> State<K, V> {
     /// Drops the half that was asked for least recently.
     fn evict(&mut self) {
-        let mut uses: Vec<u64> = self.tables.values().map(|(_, used)| *used).collect();
+        let mut uses: Vec<u64> = self.values.values().map(|(_, used)| *used).collect();
         let middle = uses.len() / 2;
         let (_, &mut median, _) = uses.select_nth_unstable(middle);
-        self.tables.retain(|_, (_, used)| *used > median);
-        self.bytes = self.tables.values().map(|(table, _)| table.memory_bytes()).sum();
+        self.values.retain(|_, (_, used)| *used > median);
+        self.bytes = self.values.values().map(|(value, _)| value.memory_bytes()).sum();
     }
 }
 

@@ -16,6 +16,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::rows::Row;
+use super::shared::Weigh;
 use super::shapes::ShapeWalk;
 use super::stay::Stay;
 use super::text::closed_nodes;
@@ -153,8 +154,11 @@ impl TerminalTable {
         }
     }
 
-    /// The memory that the table takes; merged tries are counted as they will be.
-    pub(crate) fn memory_bytes(&self) -> usize {
+}
+
+impl Weigh for TerminalTable {
+    /// Merged tries are counted as they will be.
+    fn memory_bytes(&self) -> usize {
         const A_CHILD: usize = 24;
         let exits = match &self.exits {
             Exits::Few(ends) => size_of_val(&**ends),

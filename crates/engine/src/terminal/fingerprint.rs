@@ -12,7 +12,8 @@ use tokenstile_grammar::regular::Dfa;
 use super::arena::{Arena, Term, TerminalId};
 use super::key::Key;
 
-fn hasher() -> SipHasher13 {
+/// What fingerprints are made with.
+pub(crate) fn fingerprint_hasher() -> SipHasher13 {
     static KEYS: OnceLock<(u64, u64)> = OnceLock::new();
     let &(first, second) = KEYS.get_or_init(|| {
         let random = std::collections::hash_map::RandomState::new();
@@ -59,7 +60,7 @@ impl Arena {
     }
 
     fn compute_fingerprint(&self, term: &Term) -> u128 {
-        let mut state = hasher();
+        let mut state = fingerprint_hasher();
         match term {
             Term::Never => state.write_u8(0),
             Term::Empty => state.write_u8(1),
@@ -136,7 +137,7 @@ impl Arena {
     fn text_fingerprint(&self, text: u32) -> u128 {
         let tagged = &self.tagged[text as usize];
         *tagged.fingerprint.get_or_init(|| {
-            let mut state = hasher();
+            let mut state = fingerprint_hasher();
             tagged.text.hash(&mut state);
             state.finish128().as_u128()
         })
@@ -145,7 +146,7 @@ impl Arena {
     fn literal_fingerprint(&self, literal: u32) -> u128 {
         let literal = self.literals.get(literal);
         *literal.fingerprint.get_or_init(|| {
-            let mut state = hasher();
+            let mut state = fingerprint_hasher();
             state.write(&literal.bytes);
             state.finish128().as_u128()
         })
@@ -153,9 +154,9 @@ impl Arena {
 }
 
 /// The fingerprint of an automaton, made once in the process.
-pub(super) fn automaton_fingerprint(dfa: &Dfa) -> u128 {
+pub(crate) fn automaton_fingerprint(dfa: &Dfa) -> u128 {
     dfa.fingerprint(|dfa| {
-        let mut state = hasher();
+        let mut state = fingerprint_hasher();
         dfa.hash(&mut state);
         state.finish128().as_u128()
     })

@@ -39,6 +39,7 @@ mod tagged;
 pub(crate) use arena::{Arena, TerminalId};
 pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;
+pub(crate) use fingerprint::{automaton_fingerprint, fingerprint_hasher};
 pub(crate) use forced::{ForcedText, short_escapes};
 pub(crate) use json_text::stands_for_itself;
 pub(crate) use shape_row::{Endless, SEQUENCES, ShapeRow};

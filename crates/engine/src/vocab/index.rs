@@ -6,7 +6,7 @@ use super::plain_rows::PlainRows;
 use super::shapes::Shapes;
 use super::trie::Trie;
 use super::{TokenId, TokenTable};
-use crate::mask::{Doubtful, SharedTables};
+use crate::mask::{Doubtful, SharedMasks, SharedParts, SharedTables};
 
 /// The trie of all tokens, their shapes, and the token tables of terminals.
 pub(crate) struct TokenIndex {
@@ -16,6 +16,9 @@ pub(crate) struct TokenIndex {
     quoted: OnceLock<Box<[u32]>>,
     /// The token tables that grammars share.
     pub(crate) tables: SharedTables,
+    /// The masks, and parts of masks, that grammars share.
+    pub(crate) masks: SharedMasks,
+    pub(crate) parts: SharedParts,
     /// The tokens that may hold two keys.
     pub(crate) doubtful: Doubtful,
 }
@@ -34,6 +37,8 @@ impl TokenIndex {
             trie: Arc::new(trie),
             quoted: OnceLock::new(),
             tables: SharedTables::default(),
+            masks: SharedMasks::default(),
+            parts: SharedParts::default(),
             doubtful: Doubtful::default(),
         }
     }
@@ -68,5 +73,7 @@ impl TokenIndex {
             + self.shapes.memory_bytes()
             + self.plain_rows.memory_bytes()
             + self.tables.memory_bytes()
+            + self.masks.memory_bytes()
+            + self.parts.memory_bytes()
     }
 }

@@ -45,7 +45,7 @@ impl State {
 }
 
 /// A variant that can match something.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Choice {
     pub(super) variant: u32,
     /// The counters that matter, by their number among those.
@@ -53,7 +53,7 @@ pub(super) struct Choice {
 }
 
 /// An entry, or a family of others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Candidate {
     /// None forbids it.
     pub(super) choices: Box<[Choice]>,
@@ -62,7 +62,7 @@ pub(super) struct Candidate {
 }
 
 /// What a candidate may add to the counters, the same for all of a class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Class {
     /// If it must be there.
     pub(super) once: Sums,
@@ -71,7 +71,7 @@ pub(super) struct Class {
 }
 
 /// A family of others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Family {
     pub(super) candidate: Candidate,
     /// If it runs out: its number among those that do, and how many there are.
@@ -79,7 +79,7 @@ pub(super) struct Family {
 }
 
 /// How to tell whether the counters can still be met.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) enum Plan {
     /// No counter matters.
     Free,
@@ -90,7 +90,7 @@ pub(super) enum Plan {
 }
 
 /// The conditions of a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Conditions {
     pub(super) order: Order,
     pub(super) entries: Box<[Candidate]>,

@@ -3,7 +3,7 @@
 use crate::passes::graph::{Graph, strong_components};
 
 /// Which entries each entry asks for, and which ask for it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub(super) struct Implications {
     /// By entry; empty where there are no implications at all.
     asks: Vec<Vec<u32>>,

@@ -18,7 +18,7 @@ type Point = SmallVec<[u32; 2]>;
 type Intervals = SmallVec<[(u32, u32); 1]>;
 
 /// The counters that matter, and which of them is kept as intervals.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub(super) struct Bounds {
     counts: Box<[Count]>,
     widest: usize,

@@ -1,0 +1,273 @@
+//! What a stack means, whatever grammar it is of.
+//!
+//! The numbers of nodes, rules and states mean nothing outside of a generation. The *content* of a set of stacks is a
+//! fingerprint of all that can be read from it: sets with the same content have the same masks, in any grammars of a
+//! vocabulary. So what was found for the top of a stack in one schema serves all others, and much of schemas is the same
+//! again and again: any value, an array of strings, a number before a comma.
+//!
+//! A frame stands for the graph of nodes that can be reached from its own. That graph is written down node by node in the
+//! order in which they are reached, which depends on nothing else, and hashed. A list of members whose keys the schema
+//! names has no content, nor has what leads to one: hardly any two schemas have the same, and it would be looked for in
+//! vain. Neither has anything that counts tokens, or free text with tags.
+
+use std::hash::{Hash, Hasher};
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use siphasher::sip128::{Hasher128, SipHasher13};
+use tokenstile_grammar::ir::{Expr, ExprId};
+use tokenstile_grammar::machine::{Label, List, Machine, Node, NodeId};
+
+use crate::config::{Item, KnownCut, SetId, SymbolKind};
+use crate::generation::Generation;
+use crate::terminal::{automaton_fingerprint, fingerprint_hasher};
+
+/// A graph with more nodes than this has no content.
+const MOST_NODES: usize = 256;
+/// A stack with more frames on top of each other than this has no content.
+const MOST_FRAMES: u32 = 80;
+
+/// The fingerprint of what a set of stacks means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Content(u128);
+
+impl Content {
+    fn of(state: SipHasher13) -> Self {
+        Content(state.finish128().as_u128())
+    }
+}
+
+/// What is known of the contents of a generation; `None` is known to have none.
+#[derive(Default)]
+pub(crate) struct Contents {
+    sets: Known<SetId, Option<Content>>,
+    nodes: Known<NodeId, Option<Content>>,
+    exprs: Known<ExprId, Content>,
+}
+
+/// What is known, by number.
+struct Known<K, V>(Mutex<HashMap<K, V, FxBuildHasher>>);
+
+impl<K, V> Default for Known<K, V> {
+    fn default() -> Self {
+        Known(Mutex::new(HashMap::with_hasher(FxBuildHasher)))
+    }
+}
+
+impl<K: Eq + Hash + Copy, V: Copy> Known<K, V> {
+    fn get_or_make(&self, key: K, make: impl FnOnce() -> V) -> V {
+        if let Some(known) = self.get(key) {
+            return known;
+        }
+        let value = make();
+        self.0.lock().insert(key, value);
+        value
+    }
+
+    fn get(&self, key: K) -> Option<V> {
+        self.0.lock().get(&key).copied()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.0.lock().capacity() * size_of::<(K, V)>()
+    }
+}
+
+impl Contents {
+    /// The memory that they take, roughly.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.sets.memory_bytes() + self.nodes.memory_bytes() + self.exprs.memory_bytes()
+    }
+}
+
+impl Generation {
+    /// The content of a set of stacks, if it has one.
+    pub(crate) fn content(&self, set: SetId) -> Option<Content> {
+        self.content_within(set, MOST_FRAMES)
+    }
+
+    fn content_within(&self, set: SetId, frames: u32) -> Option<Content> {
+        self.contents().sets.get_or_make(set, || self.compute_content(set, frames))
+    }
+
+    fn compute_content(&self, set: SetId, frames: u32) -> Option<Content> {
+        let frames = frames.checked_sub(1)?;
+        let items = self.sets().items(set);
+        // What lies below is looked at first: where that has no content, nothing else need be hashed.
+        let below: Option<Vec<Content>> =
+            items.iter().map(|&(_, rest)| self.content_within(rest, frames)).collect();
+        let mut contents: Vec<Content> =
+            items.iter().zip(below?).map(|(item, below)| self.item_content(item, below)).collect::<Option<_>>()?;
+        // Their order is that of their numbers.
+        contents.sort_unstable();
+        let mut state = fingerprint_hasher();
+        (contents, self.sets().ends(set), self.sets().holes(set)).hash(&mut state);
+        Some(Content::of(state))
+    }
+
+    fn item_content(&self, &(symbol, _): &Item, below: Content) -> Option<Content> {
+        let mut state = fingerprint_hasher();
+        below.hash(&mut state);
+        match symbol.kind() {
+            SymbolKind::Terminal(terminal) => {
+                if self.terminals().plain(terminal).is_some() {
+                    return None;
+                }
+                (0u8, self.terminals().fingerprint(terminal)).hash(&mut state);
+            }
+            SymbolKind::Token(set) => (1u8, &self.machine().token_sets[set as usize]).hash(&mut state),
+            SymbolKind::Frame(node, 0) => (2u8, self.node_content(node)?).hash(&mut state),
+            SymbolKind::Frame(node, count) => self.hash_frame(node, count, &mut state)?,
+        }
+        Some(Content::of(state))
+    }
+
+    /// A frame that carries a count, or the place of a list.
+    fn hash_frame(&self, node: NodeId, count: u32, state: &mut SipHasher13) -> Option<()> {
+        let Some(at) = self.machine().node(node).list else {
+            (3u8, self.node_content(node)?, count).hash(state);
+            return Some(());
+        };
+        match self.known_cut(at.list, count)? {
+            KnownCut::After(phase) => {
+                let list = self.machine().list(at.list);
+                let [separator, quote] = [list.separator, list.quote].map(|expr| self.expr_content(expr));
+                let accepting = self.machine().node(node).accepting;
+                (4u8, phase, separator?, quote?, self.node_content(at.next)?, accepting).hash(state);
+            }
+            KnownCut::Value(None, hole) => (5u8, hole).hash(state),
+            KnownCut::Value(Some(rule), hole) => {
+                (6u8, self.node_content(self.machine().rule(rule).start)?, hole).hash(state);
+            }
+        }
+        Some(())
+    }
+
+    /// The content of all that can be read from a node to the end of its rule.
+    fn node_content(&self, node: NodeId) -> Option<Content> {
+        self.contents().nodes.get_or_make(node, || {
+            let mut graph = Graph { generation: self, order: vec![node], numbers: FxHashMap::default() };
+            graph.numbers.insert(node, 0);
+            graph.content()
+        })
+    }
+
+    fn expr_content(&self, expr: ExprId) -> Option<Content> {
+        let exprs = &self.contents().exprs;
+        let mut stack = vec![expr];
+        while let Some(&at) = stack.last() {
+            if exprs.get(at).is_some() {
+                stack.pop();
+                continue;
+            }
+            let waiting = stack.len();
+            let children = self.machine().expr(at).children();
+            stack.extend(children.iter().copied().filter(|&child| exprs.get(child).is_none()));
+            if stack.len() == waiting {
+                let known = |child: &ExprId| exprs.get(*child);
+                let content = hash_expr(self.machine().expr(at), known)?;
+                exprs.get_or_make(at, || content);
+                stack.pop();
+            }
+        }
+        exprs.get(expr)
+    }
+}
+
+/// The content of an expression whose parts are known.
+fn hash_expr(expr: &Expr, known: impl Fn(&ExprId) -> Option<Content>) -> Option<Content> {
+    let mut state = fingerprint_hasher();
+    std::mem::discriminant(expr).hash(&mut state);
+    match expr {
+        Expr::Never | Expr::Empty | Expr::Seq(_) | Expr::Alt(_) | Expr::JsonText(_) => {}
+        Expr::Bytes(bytes) => bytes.hash(&mut state),
+        Expr::Class(set) => set.hash(&mut state),
+        Expr::Repeat { min, max, .. } => (min, max).hash(&mut state),
+        Expr::AtMost { most, .. } => most.hash(&mut state),
+        Expr::Automaton(automaton) => automaton_fingerprint(automaton.dfa.get()).hash(&mut state),
+        // Terminals have none of these.
+        _ => return None,
+    }
+    expr.children().iter().map(known).collect::<Option<Vec<Content>>>()?.hash(&mut state);
+    Some(Content::of(state))
+}
+
+/// The nodes that can be reached from one.
+struct Graph<'g> {
+    generation: &'g Generation,
+    /// In the order in which they were reached.
+    order: Vec<NodeId>,
+    numbers: FxHashMap<NodeId, u32>,
+}
+
+impl Graph<'_> {
+    fn content(mut self) -> Option<Content> {
+        let machine = self.generation.machine();
+        let mut state = fingerprint_hasher();
+        let mut at = 0;
+        while let Some(&node) = self.order.get(at) {
+            if at > 0 && self.generation.contents().nodes.get(node) == Some(None) || at >= MOST_NODES {
+                return None;
+            }
+            self.hash_node(machine, machine.node(node), &mut state)?;
+            at += 1;
+        }
+        Some(Content::of(state))
+    }
+
+    fn number(&mut self, node: NodeId) -> u32 {
+        let next = self.order.len() as u32;
+        *self.numbers.entry(node).or_insert_with(|| {
+            self.order.push(node);
+            next
+        })
+    }
+
+    fn hash_node(&mut self, machine: &Machine, node: &Node, state: &mut SipHasher13) -> Option<()> {
+        if node.max_tokens.is_some() {
+            return None;
+        }
+        (node.accepting, node.star, node.edges.len(), node.jumps.len()).hash(state);
+        for edge in &node.edges {
+            match edge.label {
+                Label::Terminal(expr) => (0u8, self.generation.expr_content(expr)?).hash(state),
+                Label::Call(rule) => (1u8, self.number(machine.rule(rule).start)).hash(state),
+                Label::Token(set) => (2u8, &machine.token_sets[set as usize]).hash(state),
+                Label::Tagged(_) => return None,
+            }
+            state.write_u32(self.number(edge.target));
+        }
+        node.jumps.iter().for_each(|&jump| state.write_u32(self.number(jump)));
+        if let Some(counter) = &node.counter {
+            let (rule, next) = (self.number(machine.rule(counter.rule).start), self.number(counter.next));
+            (3u8, rule, counter.min, counter.max, next).hash(state);
+        }
+        if let Some(at) = &node.list {
+            self.hash_list(machine, machine.list(at.list), state)?;
+            (at.nonempty, self.number(at.next)).hash(state);
+        }
+        Some(())
+    }
+
+    /// A list without entries.
+    fn hash_list(&mut self, machine: &Machine, list: &List, state: &mut SipHasher13) -> Option<()> {
+        if !list.entries.is_empty() {
+            return None;
+        }
+        (4u8, &list.conditions, list.nullable, list.unique, list.always_free, list.others.len()).hash(state);
+        let mut hash_expr = |expr: Option<ExprId>| {
+            expr.map(|expr| self.generation.expr_content(expr).ok_or(())).transpose().ok()?.hash(state);
+            Some(())
+        };
+        [list.quote, list.separator].into_iter().try_for_each(|expr| hash_expr(Some(expr)))?;
+        for others in &list.others {
+            hash_expr(others.keys)?;
+            others.variants.iter().try_for_each(|value| hash_expr(value.head))?;
+        }
+        for value in list.others.iter().flat_map(|others| &others.variants) {
+            value.rule.map(|rule| self.number(machine.rule(rule).start)).hash(state);
+        }
+        Some(())
+    }
+}
