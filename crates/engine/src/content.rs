@@ -11,6 +11,7 @@
 //! vain. Neither has anything that counts tokens, or free text with tags.
 
 use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -44,6 +45,8 @@ pub(crate) struct Contents {
     sets: Known<SetId, Option<Content>>,
     nodes: Known<NodeId, Option<Content>>,
     exprs: Known<ExprId, Content>,
+    /// How many are known.
+    count: AtomicUsize,
 }
 
 /// What is known, by number.
@@ -68,16 +71,17 @@ impl<K: Eq + Hash + Copy, V: Copy> Known<K, V> {
     fn get(&self, key: K) -> Option<V> {
         self.0.lock().get(&key).copied()
     }
-
-    fn memory_bytes(&self) -> usize {
-        self.0.lock().capacity() * size_of::<(K, V)>()
-    }
 }
 
 impl Contents {
     /// The memory that they take, roughly.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.sets.memory_bytes() + self.nodes.memory_bytes() + self.exprs.memory_bytes()
+        const ONE: usize = 64;
+        self.count.load(Ordering::Relaxed) * ONE
+    }
+
+    fn note_one(&self) {
+        self.count.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -88,7 +92,10 @@ impl Generation {
     }
 
     fn content_within(&self, set: SetId, frames: u32) -> Option<Content> {
-        self.contents().sets.get_or_make(set, || self.compute_content(set, frames))
+        self.contents().sets.get_or_make(set, || {
+            self.contents().note_one();
+            self.compute_content(set, frames)
+        })
     }
 
     fn compute_content(&self, set: SetId, frames: u32) -> Option<Content> {
@@ -147,6 +154,7 @@ impl Generation {
     /// The content of all that can be read from a node to the end of its rule.
     fn node_content(&self, node: NodeId) -> Option<Content> {
         self.contents().nodes.get_or_make(node, || {
+            self.contents().note_one();
             let mut graph = Graph { generation: self, order: vec![node], numbers: FxHashMap::default() };
             graph.numbers.insert(node, 0);
             graph.content()
@@ -168,6 +176,7 @@ impl Generation {
                 let known = |child: &ExprId| exprs.get(*child);
                 let content = hash_expr(self.machine().expr(at), known)?;
                 exprs.get_or_make(at, || content);
+                self.contents().note_one();
                 stack.pop();
             }
         }
