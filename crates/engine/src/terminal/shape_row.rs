@@ -95,13 +95,7 @@ impl Arena {
             self.note_bytes(size_of::<ShapeRow>());
             let mut row = self.compute_shape_row(id);
             row.endless = match self.without_bound(id) {
-                None => self.looping(id).map_or_else(
-                    || self.leading_back(id, &row),
-                    |loops| {
-                        let (own, loops) = (self.leading_back(id, &row), self.endless_loop(loops));
-                        if own.kinds & !loops.kinds == 0 { loops } else { own }
-                    },
-                ),
+                None => self.easily_seen(id, &row),
                 Some((endless, length)) => {
                     let row = self.compute_shape_row(endless);
                     Endless { length, ..self.leading_back(endless, &row) }
@@ -159,10 +153,13 @@ impl Arena {
         (found != id).then_some(found)
     }
 
-    /// What leads back to a loop.
-    fn endless_loop(&self, id: TerminalId) -> Endless {
-        let known = || self.leading_back(id, &self.compute_shape_row(id));
-        *self.entry(id).endless.get_or_init(known)
+    /// What leads back to a state, or to a loop that it begins with.
+    fn easily_seen(&self, id: TerminalId, row: &ShapeRow) -> Endless {
+        let own = self.leading_back(id, row);
+        match self.looping(id).map(|found| self.shape_row(found).endless) {
+            Some(found) if own.kinds & !found.kinds == 0 => found,
+            _ => own,
+        }
     }
 
     /// Kinds of characters of which any string keeps a state alive, up to a length, as many as can be found.
