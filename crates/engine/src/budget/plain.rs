@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::{SEQUENCES, TerminalId};
-use crate::vocab::shapes::{ASCII, JSON_TEXT, KindSet, OTHER, meets};
+use crate::vocab::shapes::{ASCII, JSON_TEXT, KindSet, OTHER, SPACES, meets};
 
 /// Where so many ways are open at once, text does not lead back to where it began.
 const MOST_OPEN: usize = 8;
@@ -48,7 +48,7 @@ impl<'g> PlainText<'g> {
         let kinds = |kind: SymbolKind| match kind {
             SymbolKind::Terminal(state) => {
                 let state = terminals.saturate(state);
-                terminals.endless(terminals.plain(state).unwrap_or(state)).kinds & (ASCII | OTHER)
+                terminals.endless(terminals.plain(state).unwrap_or(state)).kinds & (ASCII | OTHER | SPACES)
             }
             _ => 0,
         };

@@ -219,7 +219,8 @@ impl Generation {
             if let Some(plain) = self.terminals().plain(state) {
                 return self.key_table(self.tokens().index().trie(), Trie::ROOT, state, plain);
             }
-            if let Some(table) = self.bounded_table(self.tokens().index().trie(), Trie::ROOT, state) {
+            let bounded = || self.bounded_table(self.tokens().index().trie(), Trie::ROOT, state);
+            if let Some(table) = self.counted_table(state).or_else(bounded) {
                 return table;
             }
             let build = || {

@@ -10,10 +10,12 @@
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal; [`text`]: along a text that must come, or may not.
 //! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
-//! - [`shapes`]: walking the shapes of tokens; [`stay`]: the tokens that a walk finds.
+//! - [`shapes`]: walking the shapes of tokens; [`stay`]: the tokens that a walk finds; [`counted`]: strings that count
+//!   their characters.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
 mod compute;
+mod counted;
 mod doubtful;
 mod fan;
 mod rows;

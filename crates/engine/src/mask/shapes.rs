@@ -2,6 +2,9 @@
 //!
 //! One run over the nodes in their order. Where the terminal tells bytes of one kind apart, the walk goes on in the trie of
 //! tokens. Where it takes any text of the kinds that are below a node, nothing there is looked at.
+//!
+//! A walk may count the characters of a string on its way, for tables of strings that may have so many
+//! ([`counted`](super::counted)). Then everything is looked at but what is known from the beginning.
 
 use std::ops::Range;
 
@@ -16,11 +19,44 @@ pub(super) struct ShapeWalk<'w, T, E> {
     pub(super) shapes: &'w Shapes,
     /// Tokens that are made of these kinds and no longer than that are known to end inside, and need not be told of.
     pub(super) known: Endless,
+    /// What characters are counted.
+    pub(super) counting: Counting,
     /// Told the positions of tokens that end inside the terminal, or at its end, in the order of shapes; they come in order.
-    pub(super) on_range: &'w mut dyn FnMut(Range<u32>),
+    pub(super) on_range: &'w mut dyn FnMut(Range<u32>, Tally),
     /// Told of other such tokens, and of ends, as in [`walk_terminal`](super::walk::walk_terminal).
     pub(super) on_tokens: &'w mut T,
     pub(super) on_end: &'w mut E,
+}
+
+/// What characters are counted: those that begin in a state, with bytes that are not of the kinds that close.
+#[derive(Clone, Copy)]
+pub(super) struct Counting {
+    pub(super) state: TerminalId,
+    pub(super) closing: KindSet,
+}
+
+impl Counting {
+    /// None.
+    pub(super) const NOTHING: Counting = Counting { state: TerminalId::NEVER, closing: 0 };
+}
+
+/// The characters that have begun, and whether they were closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Tally {
+    pub(super) count: u32,
+    pub(super) is_closed: bool,
+}
+
+impl Tally {
+    /// After a byte of a kind in a state.
+    #[inline]
+    fn after(self, state: TerminalId, kind: u8, counting: Counting) -> Self {
+        match counting.closing >> kind & 1 {
+            _ if state != counting.state || self.is_closed => self,
+            0 => Tally { count: self.count + 1, ..self },
+            _ => Tally { is_closed: true, ..self },
+        }
+    }
 }
 
 /// Where a walk is: how many bytes it has read while all of them were of the known kinds; then [`Depth::OTHER`].
@@ -36,8 +72,14 @@ impl Depth {
     }
 }
 
-/// A node of the trie of tokens to go on from.
-type Member = (NodeIndex, TerminalId, Depth);
+/// A node of the trie of tokens to go on from, in a state.
+#[derive(Clone, Copy)]
+struct Member {
+    node: NodeIndex,
+    state: TerminalId,
+    depth: Depth,
+    tally: Tally,
+}
 
 /// What a step of a walk knows of where it is.
 struct Place<'w> {
@@ -46,13 +88,15 @@ struct Place<'w> {
     row: &'w ShapeRow,
     endless: Endless,
     depth: Depth,
+    tally: Tally,
 }
 
-impl<'w, T: FnMut(NodeIndex, &[u32]), E: FnMut(NodeIndex, TerminalId)> ShapeWalk<'w, T, E> {
+impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<'w, T, E> {
     /// Walks the shapes under `root` with a state.
     pub(super) fn walk(&mut self, root: ShapeIndex, state: TerminalId) {
         let (shapes, endless, row) = (self.shapes, self.arena.endless(state), self.arena.shape_row(state));
-        let mut path = vec![Place { end: shapes.end(root), state, row, endless, depth: Depth(0) }];
+        let (end, tally) = (shapes.end(root), Tally::default());
+        let mut path = vec![Place { end, state, row, endless, depth: Depth(0), tally }];
         let mut at = root + 1;
         while let Some(place) = path.last() {
             if at >= place.end {
@@ -71,10 +115,12 @@ impl<'w, T: FnMut(NodeIndex, &[u32]), E: FnMut(NodeIndex, TerminalId)> ShapeWalk
         let (kind, end) = (shapes.kind(shape), shapes.end(shape));
         let (kinds, height) = (shapes.characters(shape), shapes.height(shape));
         let depth = place.depth.after(character_kind(kind, kinds), self.known);
-        if kinds & !place.endless.kinds == 0 && height < place.endless.length {
-            if !self.is_known(depth, kinds, height) {
-                (self.on_range)(shapes.token_range(shape, end));
-            }
+        let tally = place.tally.after(place.state, kind, self.counting);
+        if self.is_known(depth, kinds, height) {
+            return None;
+        }
+        if self.takes_all(place.endless, kinds, height) {
+            (self.on_range)(shapes.token_range(shape, end), tally);
             return None;
         }
         let next = if place.row.mixed >> kind & 1 == 0 {
@@ -89,22 +135,28 @@ impl<'w, T: FnMut(NodeIndex, &[u32]), E: FnMut(NodeIndex, TerminalId)> ShapeWalk
             return None;
         }
         if !self.is_known(depth, 0, 0) {
-            (self.on_range)(shapes.token_range(shape, shape + 1));
+            (self.on_range)(shapes.token_range(shape, shape + 1), tally);
         }
-        self.end_at(shapes.members(shape), next);
+        self.end_at(shapes.members(shape), next, tally);
         if shape + 1 == end || next == TerminalId::EMPTY {
             return None;
         }
-        if let &[member] = shapes.members(shape)
-            && self.is_path(member)
+        if let &[node] = shapes.members(shape)
+            && self.is_path(node)
             && !self.arena.has_shape_row(next)
         {
-            self.walk_nodes(&mut vec![(member, next, depth)]);
+            self.walk_nodes(&mut vec![Member { node, state: next, depth, tally }]);
             return None;
         }
         let row = self.arena.shape_row(next);
         let endless = self.arena.known_endless(next, row);
-        Some(Place { end, state: next, row, endless, depth })
+        Some(Place { end, state: next, row, endless, depth, tally })
+    }
+
+    /// Whether all tokens end inside that go on with up to `height` more bytes of `kinds`, where a state takes `endless`, and
+    /// nobody counts how far.
+    fn takes_all(&self, endless: Endless, kinds: KindSet, height: u32) -> bool {
+        kinds & !endless.kinds == 0 && height < endless.length && self.counting.state == TerminalId::NEVER
     }
 
     /// Whether tokens are known to end inside that go on at a depth with up to `height` more bytes, of `kinds`.
@@ -128,7 +180,8 @@ impl<'w, T: FnMut(NodeIndex, &[u32]), E: FnMut(NodeIndex, TerminalId)> ShapeWalk
         let dense = self.arena.dense(place.state);
         for &node in nodes {
             let next = dense[usize::from(self.trie.byte(node))];
-            self.enter_node((node, next, place.depth), place.endless, &mut stack);
+            let before = Member { node, state: place.state, depth: place.depth, tally: place.tally };
+            self.enter_node(node, next, before, place.endless, &mut stack);
         }
         self.walk_nodes(&mut stack);
     }
@@ -136,17 +189,20 @@ impl<'w, T: FnMut(NodeIndex, &[u32]), E: FnMut(NodeIndex, TerminalId)> ShapeWalk
     /// Walks on in the trie of tokens from all nodes on the stack.
     fn walk_nodes(&mut self, stack: &mut Vec<Member>) {
         let (arena, trie) = (self.arena, self.trie);
-        while let Some((node, state, depth)) = stack.pop() {
+        while let Some(member) = stack.pop() {
+            let Member { node, state, .. } = member;
             // The states along a token of many spaces are asked for nothing else, so that their rows are not made.
             if self.is_path(node) && !arena.has_shape_row(state) {
                 let child = node + 1;
-                self.enter_node((child, arena.step(state, trie.byte(child)), depth), Endless::NOTHING, stack);
+                let next = arena.step(state, trie.byte(child));
+                self.enter_node(child, next, member, Endless::NOTHING, stack);
                 continue;
             }
             let dense = arena.dense(state);
             let endless = arena.known_endless(state, arena.shape_row(state));
             for child in trie.children(node) {
-                self.enter_node((child, dense[usize::from(trie.byte(child))], depth), endless, stack);
+                let next = dense[usize::from(trie.byte(child))];
+                self.enter_node(child, next, member, endless, stack);
             }
         }
     }
@@ -156,34 +212,43 @@ impl<'w, T: FnMut(NodeIndex, &[u32]), E: FnMut(NodeIndex, TerminalId)> ShapeWalk
         !self.trie.is_leaf(node) && self.trie.end(node + 1) == self.trie.end(node)
     }
 
-    /// What there is at a node of the trie of tokens, with its state, after one that takes `endless` and is at a depth.
-    fn enter_node(&mut self, (node, state, depth): Member, endless: Endless, stack: &mut Vec<Member>) {
+    /// What there is at a node of the trie of tokens, with its state, after one `before` it that takes `endless`.
+    fn enter_node(
+        &mut self,
+        node: NodeIndex,
+        state: TerminalId,
+        before: Member,
+        endless: Endless,
+        stack: &mut Vec<Member>,
+    ) {
         if state == TerminalId::NEVER {
             return;
         }
         let (trie, kind) = (self.trie, KIND_OF[usize::from(self.trie.byte(node))]);
         let (kinds, height) = (self.shapes.characters_at(node), trie.height(node));
-        let depth = depth.after(character_kind(kind, kinds), self.known);
-        if kinds & !endless.kinds == 0 && height < endless.length {
-            if !self.is_known(depth, kinds, height) {
-                (self.on_tokens)(node, &trie.tokens()[trie.token_range(node)]);
-            }
+        let depth = before.depth.after(character_kind(kind, kinds), self.known);
+        let tally = before.tally.after(before.state, kind, self.counting);
+        if self.is_known(depth, kinds, height) {
+            return;
+        }
+        if self.takes_all(endless, kinds, height) {
+            (self.on_tokens)(&trie.tokens()[trie.token_range(node)], tally);
         } else {
             if !self.is_known(depth, 0, 0) {
-                (self.on_tokens)(node, trie.tokens_of(node));
+                (self.on_tokens)(trie.tokens_of(node), tally);
             }
-            self.end_at(&[node], state);
+            self.end_at(&[node], state, tally);
             if !trie.is_leaf(node) && state != TerminalId::EMPTY {
-                stack.push((node, state, depth));
+                stack.push(Member { node, state, depth, tally });
             }
         }
     }
 
     /// Tells of nodes at which the terminal may end.
-    fn end_at(&mut self, nodes: &[NodeIndex], state: TerminalId) {
+    fn end_at(&mut self, nodes: &[NodeIndex], state: TerminalId, tally: Tally) {
         if self.arena.is_nullable(state) {
             let inner = nodes.iter().filter(|&&node| !self.trie.is_leaf(node));
-            inner.for_each(|&node| (self.on_end)(node, state));
+            inner.for_each(|&node| (self.on_end)(node, state, tally));
         }
     }
 }

@@ -15,9 +15,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::counted::Counts;
 use super::rows::Row;
+use super::shapes::{Counting, ShapeWalk};
 use super::shared::Weigh;
-use super::shapes::ShapeWalk;
 use super::stay::Stay;
 use super::text::closed_nodes;
 use super::tokens::Part;
@@ -45,6 +46,8 @@ pub(crate) struct TerminalTable {
     ends: Box<[NodeIndex]>,
     /// The nodes at which a tag has been read, by the number of the tag; they are not among the exits.
     pub(crate) tags: Box<[(u32, NodeIndex)]>,
+    /// For strings that count their characters, where this is the table of one that does not.
+    counts: OnceLock<Option<Box<Counts>>>,
 }
 
 /// Where tokens leave the terminal.
@@ -96,7 +99,18 @@ impl TerminalTable {
         let stay = stay.into_part(tokens.index().shapes().tokens(), words);
         let (exits, ends) = gather(trie, ends, || Leaving::new(trie, root, &stay.in_one_row(words)));
         tags.sort_unstable();
-        TerminalTable { stay: Arc::new(stay), exits, ends, tags: tags.into() }
+        TerminalTable { stay: Arc::new(stay), exits, ends, tags: tags.into(), counts: OnceLock::new() }
+    }
+
+    /// The table of a state that stays, ends or leaves as was found out elsewhere.
+    pub(super) fn of(trie: &Trie, stay: Part, ends: Vec<NodeIndex>) -> Self {
+        let (exits, ends) = gather(trie, ends, || Leaving::ALL);
+        TerminalTable { stay: Arc::new(stay), exits, ends, tags: Box::default(), counts: OnceLock::new() }
+    }
+
+    /// What was counted for this table, once it was.
+    pub(super) fn counts(&self, count: impl FnOnce() -> Option<Counts>) -> Option<&Counts> {
+        self.counts.get_or_init(|| count().map(Box::new)).as_deref()
     }
 
     /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
@@ -140,10 +154,8 @@ impl TerminalTable {
             before > 0 && end < trie.end(lost[before - 1])
         };
         let ends = self.ends().iter().copied().filter(|&end| !is_lost(end)).collect();
-        let stay = self.stay.without(tokens);
-        let (exits, ends) = gather(trie, ends, || Leaving::ALL);
         // Texts with tags have no bounds and exclude nothing.
-        TerminalTable { stay: Arc::new(stay), exits, ends, tags: self.tags.clone() }
+        Self::of(trie, self.stay.without(tokens), ends)
     }
 
     /// The nodes at which the terminal may end while a token goes on.
@@ -301,23 +313,28 @@ struct Walked {
 
 fn walk(arena: &Arena, state: TerminalId, index: &TokenIndex, trie: &Trie, root: NodeIndex) -> Walked {
     let Walked { mut stay, mut ends, mut tags } = Walked::default();
-    let mut on_tokens = |_: NodeIndex, tokens: &[u32]| stay.tokens.extend_from_slice(tokens);
     let mut on_end = |node: NodeIndex, state: TerminalId| match arena.tag(state) {
         None => ends.push(node),
         Some((_, tag)) => tags.push((tag, node)),
     };
     let has_shapes = trie.number() == index.trie().number() && arena.is_wide(state);
     match if has_shapes { index.shapes().of(root) } else { None } {
-        None => walk_terminal(arena, trie, root, state, &mut WalkStack::new(), &mut on_tokens, &mut on_end),
+        None => {
+            let on_tokens = &mut |_: NodeIndex, tokens: &[u32]| stay.tokens.extend_from_slice(tokens);
+            walk_terminal(arena, trie, root, state, &mut WalkStack::new(), on_tokens, &mut on_end);
+        }
         Some(shape) => {
             let shapes = index.shapes();
             let known = if shape == Shapes::ROOT { arena.endless(state) } else { Endless::NOTHING };
             if known.kinds != 0 {
                 stay.base = Some(index.plain_rows().get(known.kinds, known.length));
             }
-            let on_range = &mut |range| stay.ranges.add(range);
-            let (on_tokens, on_end) = (&mut on_tokens, &mut on_end);
-            ShapeWalk { arena, trie, shapes, known, on_range, on_tokens, on_end }.walk(shape, state);
+            let counting = Counting::NOTHING;
+            let on_range = &mut |range, _| stay.ranges.add(range);
+            let on_tokens = &mut |tokens: &[u32], _| stay.tokens.extend_from_slice(tokens);
+            let on_end = &mut |node, state, _| on_end(node, state);
+            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_tokens, on_end }
+                .walk(shape, state);
         }
     }
     Walked { stay, ends, tags }

@@ -13,9 +13,54 @@ pub(crate) struct Counted {
     pub(crate) after: TerminalId,
 }
 
+/// A state that takes characters, at least and at most so many, and something after them.
+pub(crate) struct Turns {
+    /// The same state without bounds.
+    pub(crate) endless: TerminalId,
+    /// The characters alone, without bounds.
+    pub(crate) text: TerminalId,
+    /// What comes after the characters; it is not empty.
+    pub(crate) after: TerminalId,
+    pub(crate) min: u32,
+    /// [`u32::MAX`] is no bound.
+    pub(crate) max: u32,
+}
+
+/// A repeat of one character, perhaps spelled in JSON.
+struct Repeated {
+    body: TerminalId,
+    spelled: bool,
+    min: u32,
+    max: u32,
+}
+
 impl Arena {
     /// How `id` counts characters, if that is what it does.
     pub(crate) fn counted(&self, id: TerminalId) -> Option<Counted> {
+        let (repeated, after) = self.repeated(id).filter(|(repeated, _)| repeated.max != Term::UNBOUNDED)?;
+        let endless = self.text_of(&repeated, repeated.min);
+        Some(Counted { endless: self.concat(endless, after), after })
+    }
+
+    /// How `id` counts characters, if it has bounds of either kind.
+    pub(crate) fn turns(&self, id: TerminalId) -> Option<Turns> {
+        let (repeated, after) = self.repeated(id)?;
+        let Repeated { min, max, .. } = repeated;
+        if (min, max) == (0, Term::UNBOUNDED) {
+            return None;
+        }
+        let text = self.text_of(&repeated, 0);
+        Some(Turns { endless: self.concat(text, after), text, after, min, max })
+    }
+
+    /// At least `min` such characters.
+    fn text_of(&self, repeated: &Repeated, min: u32) -> TerminalId {
+        let text = self.repeat(repeated.body, min, Term::UNBOUNDED);
+        if repeated.spelled { self.json_text(text, 0) } else { text }
+    }
+
+    /// The characters that `id` begins with, and what comes after them, which is not empty.
+    fn repeated(&self, id: TerminalId) -> Option<(Repeated, TerminalId)> {
         let &Term::Concat(first, after) = self.term(id) else { return None };
         if self.is_nullable(after) {
             return None;
@@ -25,12 +70,7 @@ impl Arena {
             _ => (first, false),
         };
         let Term::Repeat { body, min, max } = *self.term(repeat) else { return None };
-        if max == Term::UNBOUNDED || !self.is_one_character(body) {
-            return None;
-        }
-        let endless = self.repeat(body, min, Term::UNBOUNDED);
-        let endless = if spelled { self.json_text(endless, 0) } else { endless };
-        Some(Counted { endless: self.concat(endless, after), after })
+        self.is_one_character(body).then_some((Repeated { body, spelled, min, max }, after))
     }
 
     /// Whether every string of a state is one code point.

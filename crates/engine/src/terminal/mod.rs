@@ -37,6 +37,7 @@ mod spelling;
 mod tagged;
 
 pub(crate) use arena::{Arena, TerminalId};
+pub(crate) use counted::Turns;
 pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;
 pub(crate) use fingerprint::{automaton_fingerprint, fingerprint_hasher};

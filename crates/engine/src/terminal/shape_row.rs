@@ -1,10 +1,12 @@
 //! The ways on from a state by kinds of bytes, for walks among the [shapes](crate::vocab::shapes) of tokens.
 
+use std::collections::VecDeque;
+
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Term, TerminalId};
-use crate::vocab::shapes::{ASCII, BEGUN, KIND_OF, KINDS, KindSet, OTHER};
+use crate::vocab::shapes::{ASCII, BEGUN, KIND_OF, KINDS, KindSet, OTHER, SPACES};
 
 /// A state's ways on by kinds of bytes.
 pub(crate) struct ShapeRow {
@@ -31,8 +33,11 @@ impl Endless {
 /// States, perhaps some more than once.
 type States = SmallVec<[TerminalId; 8]>;
 
+/// Ranges of bytes, one after the other.
+type Sequence = &'static [(u8, u8)];
+
 /// The ranges of bytes that make up the characters outside of ASCII.
-pub(crate) const SEQUENCES: [&[(u8, u8)]; 8] = [
+pub(crate) const SEQUENCES: [Sequence; 8] = [
     &[(0xC2, 0xDF), (0x80, 0xBF)],
     &[(0xE0, 0xE0), (0xA0, 0xBF), (0x80, 0xBF)],
     &[(0xE1, 0xEC), (0x80, 0xBF), (0x80, 0xBF)],
@@ -43,10 +48,38 @@ pub(crate) const SEQUENCES: [&[(u8, u8)]; 8] = [
     &[(0xF4, 0xF4), (0x80, 0x8F), (0x80, 0xBF), (0x80, 0xBF)],
 ];
 
+/// The same without [`SPACES`].
+const WITHOUT_SPACES: [Sequence; 21] = [
+    &[(0xC2, 0xC2), (0xA1, 0xBF)],
+    &[(0xC3, 0xDF), (0x80, 0xBF)],
+    SEQUENCES[1],
+    &[(0xE1, 0xE1), (0x80, 0x99), (0x80, 0xBF)],
+    &[(0xE1, 0xE1), (0x9A, 0x9A), (0x81, 0xBF)],
+    &[(0xE1, 0xE1), (0x9B, 0xBF), (0x80, 0xBF)],
+    &[(0xE2, 0xE2), (0x80, 0x80), (0xB0, 0xBF)],
+    &[(0xE2, 0xE2), (0x81, 0x81), (0x80, 0x9E)],
+    &[(0xE2, 0xE2), (0x81, 0x81), (0xA0, 0xBF)],
+    &[(0xE2, 0xE2), (0x82, 0xBF), (0x80, 0xBF)],
+    &[(0xE3, 0xE3), (0x80, 0x80), (0x81, 0xBF)],
+    &[(0xE3, 0xE3), (0x81, 0xBF), (0x80, 0xBF)],
+    &[(0xE4, 0xEC), (0x80, 0xBF), (0x80, 0xBF)],
+    SEQUENCES[3],
+    &[(0xEE, 0xEE), (0x80, 0xBF), (0x80, 0xBF)],
+    &[(0xEF, 0xEF), (0x80, 0xBA), (0x80, 0xBF)],
+    &[(0xEF, 0xEF), (0xBB, 0xBB), (0x80, 0xBE)],
+    &[(0xEF, 0xEF), (0xBC, 0xBF), (0x80, 0xBF)],
+    SEQUENCES[5],
+    SEQUENCES[6],
+    SEQUENCES[7],
+];
+
 /// So many states are looked at to find out what keeps a state alive,
 const MAX_STATES: usize = 160;
 /// and so many are made for it.
 const MAX_NEW_STATES: usize = 1_000;
+
+/// All characters outside of ASCII, whole or begun.
+const ALL_OTHERS: KindSet = OTHER | SPACES | BEGUN;
 
 impl Arena {
     /// Whether many bytes may follow.
@@ -62,7 +95,7 @@ impl Arena {
             self.note_bytes(size_of::<ShapeRow>());
             let mut row = self.compute_shape_row(id);
             row.endless = match self.without_bound(id) {
-                None => self.leading_back(id, &row),
+                None => self.easily_seen(id, &row),
                 Some((endless, length)) => {
                     let row = self.compute_shape_row(endless);
                     Endless { length, ..self.leading_back(endless, &row) }
@@ -97,9 +130,36 @@ impl Arena {
         let leads_back = |kind: &usize| row.next[*kind] == id;
         let kinds =
             (0..KINDS).filter(leads_back).fold(0, |kinds, kind| kinds | 1 << kind) & !row.mixed & ASCII;
-        let only = |states: &States| states.iter().all(|&state| state == id);
-        let others = kinds != 0 && self.after_others(id).is_some_and(|states| only(&states));
-        Endless { kinds: if others { kinds | OTHER | BEGUN } else { kinds }, length: u32::MAX }
+        let others = if kinds == 0 { 0 } else { self.others(id, ALL_OTHERS, |state| state == id) };
+        Endless { kinds: kinds | others, length: u32::MAX }
+    }
+
+    /// The first of the ways on that is a loop, without what comes after it, if the state is not the loop itself. As long as
+    /// a text stays in it, the state is alive, whatever becomes of the other ways.
+    fn looping(&self, id: TerminalId) -> Option<TerminalId> {
+        let first = |id: TerminalId| match *self.term(id) {
+            Term::Concat(first, _) => first,
+            _ => id,
+        };
+        let (texts, spelled) = match *self.term(first(id)) {
+            Term::JsonText { inner, pending: 0 } => (inner, true),
+            _ => (id, false),
+        };
+        let items = if let Term::Alt(items) = self.term(texts) { items } else { &[texts][..] };
+        let is_loop =
+            |id: &TerminalId| matches!(self.term(*id), Term::Repeat { min: 0, max: Term::UNBOUNDED, .. });
+        let found = items.iter().map(|&item| first(item)).find(is_loop)?;
+        let found = if spelled { self.json_text(found, 0) } else { found };
+        (found != id).then_some(found)
+    }
+
+    /// What leads back to a state, or to a loop that it begins with.
+    fn easily_seen(&self, id: TerminalId, row: &ShapeRow) -> Endless {
+        let own = self.leading_back(id, row);
+        match self.looping(id).map(|found| self.shape_row(found).endless) {
+            Some(found) if own.kinds & !found.kinds == 0 => found,
+            _ => own,
+        }
     }
 
     /// Kinds of characters of which any string keeps a state alive, up to a length, as many as can be found.
@@ -114,7 +174,11 @@ impl Arena {
                 let Endless { kinds, length: inner } = self.endless(endless);
                 Endless { kinds, length: length.min(inner) }
             }
-            None => Endless { kinds: self.endless_kinds(id), length: u32::MAX },
+            None => {
+                let easily_seen = self.shape_row(id).endless;
+                let is_all = self.taken_kinds(id, ASCII | ALL_OTHERS).0 & !easily_seen.kinds == 0;
+                if is_all { easily_seen } else { self.endless_kinds(id).unwrap_or(easily_seen) }
+            }
         };
         // What was found may be about this state as well, so that the slot must not be held meanwhile.
         *slot.get_or_init(|| endless)
@@ -149,22 +213,23 @@ impl Arena {
         self.entry(id).endless.get().copied().unwrap_or(row.endless)
     }
 
-    /// Starts from all kinds, and drops those that any state reached by them does not take, until nothing changes.
-    fn endless_kinds(&self, id: TerminalId) -> KindSet {
-        let mut kinds = ASCII | OTHER | BEGUN;
+    /// Starts from all kinds, and drops those that any state reached by them does not take, until nothing changes. The states
+    /// that are near come first, because they tell soonest what to drop. `None` if there are too many.
+    fn endless_kinds(&self, id: TerminalId) -> Option<Endless> {
+        let mut kinds = ASCII | ALL_OTHERS;
         let most = self.len() + MAX_NEW_STATES;
         'again: while kinds != 0 {
             let mut seen: HashSet<TerminalId> = HashSet::from_iter([id]);
-            let mut stack = vec![id];
-            while let Some(at) = stack.pop() {
+            let mut waiting = VecDeque::from([id]);
+            while let Some(at) = waiting.pop_front() {
                 let (taken, targets) = self.taken_kinds(at, kinds);
                 if taken != kinds {
                     kinds = taken;
                     continue 'again;
                 }
-                stack.extend(targets.into_iter().filter(|&target| seen.insert(target)));
+                waiting.extend(targets.into_iter().filter(|&target| seen.insert(target)));
                 if seen.len() > MAX_STATES || self.len() > most {
-                    return 0;
+                    return None;
                 }
             }
             // The same holds for all the states that it leads to.
@@ -173,7 +238,7 @@ impl Arena {
             }
             break;
         }
-        kinds
+        Some(Endless { kinds, length: u32::MAX })
     }
 
     /// Those of `kinds` that a state takes, and the other states that they lead to. After a backslash few bytes may come,
@@ -203,19 +268,29 @@ impl Arena {
         };
         let among = (0..KINDS).filter(|kind| kinds & ASCII & 1 << kind != 0);
         let mut taken = among.filter(|kind| is_taken(kind)).fold(0, |taken, kind| taken | 1 << kind);
-        if kinds & OTHER != 0
-            && let Some(ends) = self.after_others(id)
-            && ends.iter().all(|&end| goes_to(end))
-        {
-            taken |= OTHER | BEGUN;
-        }
+        taken |= self.others(id, kinds, goes_to);
         (taken, targets)
     }
 
-    /// The states after any character outside of ASCII, or `None` if some lead nowhere.
-    fn after_others(&self, id: TerminalId) -> Option<States> {
+    /// Those of `kinds` outside of ASCII whose characters all lead to states with which `goes_on` agrees.
+    fn others(&self, id: TerminalId, kinds: KindSet, mut goes_on: impl FnMut(TerminalId) -> bool) -> KindSet {
+        let mut all_go_on = |sequences: &[Sequence]| {
+            self.after_all(id, sequences).is_some_and(|ends| ends.iter().all(|&end| goes_on(end)))
+        };
+        match kinds & (OTHER | SPACES) {
+            0 => 0,
+            OTHER if all_go_on(&WITHOUT_SPACES) => OTHER | BEGUN,
+            OTHER => 0,
+            _ if all_go_on(&SEQUENCES) => ALL_OTHERS,
+            _ if all_go_on(&WITHOUT_SPACES) => OTHER | BEGUN,
+            _ => 0,
+        }
+    }
+
+    /// The states after any character of some sequences, or `None` if some lead nowhere.
+    fn after_all(&self, id: TerminalId, sequences: &[Sequence]) -> Option<States> {
         let mut all = States::new();
-        for ranges in SEQUENCES {
+        for &ranges in sequences {
             let mut states = States::from_slice(&[id]);
             for range in ranges {
                 let mut next = States::new();

@@ -1,8 +1,8 @@
-//! Rows of the tokens that are made of some kinds of characters, and no longer than some length.
+//! Rows of the tokens that are made of some kinds of characters, and of no more than so many.
 //!
 //! Inside a string nearly every token is plain text that the terminal's loop takes as a whole. If a state takes any string of
-//! some kinds, up to a length, all such tokens stay inside, and only the others have to be walked. Their row depends on the
-//! kinds and the length alone, and is kept for the vocabulary.
+//! some kinds, up to a number of characters, all such tokens stay inside, and only the others have to be walked. Their row
+//! depends on the kinds and the number alone, and is kept for the vocabulary.
 
 use std::sync::Arc;
 
@@ -10,15 +10,14 @@ use parking_lot::Mutex;
 
 use super::TokenTable;
 use super::shapes::{KindSet, characters_of};
-use crate::mask::{Row, clear_bit};
+use crate::mask::{Row, clear_bit, set_bit};
 
-/// Kinds of characters, and the most bytes that a token may have.
+/// Kinds of characters, and how many of them a token may have.
 type Key = (KindSet, u32);
 
 /// What a token is made of.
 struct Made {
     of: KindSet,
-    bytes: u32,
     characters: u32,
 }
 
@@ -31,11 +30,11 @@ pub(crate) fn count_characters(bytes: &[u8]) -> usize {
 pub(crate) struct PlainRows {
     /// What each token is made of.
     tokens: Box<[Made]>,
-    /// All tokens by the number of their bytes.
-    longest_first: Box<[u32]>,
+    /// All tokens that have any, by the number of their characters.
+    longest_last: Box<[u32]>,
     /// The rows that were asked for last, the last one last.
     known: Mutex<Vec<(Key, Arc<Row>)>>,
-    /// The most bytes that a token has.
+    /// The most characters that a token has.
     longest: u32,
 }
 
@@ -44,21 +43,20 @@ const MAX_ROWS: usize = 256;
 
 impl PlainRows {
     pub(super) fn new(table: &TokenTable) -> Self {
-        let made = |bytes: &[u8]| Made {
-            of: characters_of(bytes),
-            bytes: bytes.len() as u32,
-            characters: count_characters(bytes) as u32,
-        };
+        let made =
+            |bytes: &[u8]| Made { of: characters_of(bytes), characters: count_characters(bytes) as u32 };
         let tokens: Box<[Made]> = table.iter().map(|(_, bytes)| made(bytes)).collect();
-        let mut longest_first: Box<[u32]> = (0..tokens.len() as u32).collect();
-        longest_first.sort_by_key(|&token| std::cmp::Reverse(tokens[token as usize].bytes));
-        let longest = table.max_token_bytes() as u32;
-        PlainRows { tokens, longest_first, longest, known: Mutex::default() }
+        let characters = |token: &u32| tokens[*token as usize].characters;
+        let mut longest_last: Vec<u32> =
+            (0..tokens.len() as u32).filter(|token| characters(token) > 0).collect();
+        longest_last.sort_by_key(characters);
+        let longest = longest_last.last().map_or(0, characters);
+        PlainRows { longest_last: longest_last.into(), longest, tokens, known: Mutex::default() }
     }
 
-    /// The row of the tokens that are made of `kinds`, with at most `length` bytes.
-    pub(crate) fn get(&self, kinds: KindSet, length: u32) -> Arc<Row> {
-        let key = (kinds, length.min(self.longest));
+    /// The row of the tokens that are made of `kinds`, with at most so many characters.
+    pub(crate) fn get(&self, kinds: KindSet, most: u32) -> Arc<Row> {
+        let key = (kinds, most.min(self.longest));
         {
             let mut known = self.known.lock();
             if let Some(at) = known.iter().position(|(other, _)| *other == key) {
@@ -82,14 +80,22 @@ impl PlainRows {
         self.tokens[token as usize].characters as usize
     }
 
-    fn build(&self, (kinds, length): Key) -> Row {
-        if length < self.longest {
-            let mut words = self.get(kinds, self.longest).words().to_vec();
-            let is_long = |token: &&u32| self.tokens[**token as usize].bytes > length;
-            self.longest_first.iter().take_while(is_long).for_each(|&token| clear_bit(&mut words, token));
+    fn build(&self, (kinds, most): Key) -> Row {
+        let fits = |token: &Made| token.of & !kinds == 0 && token.characters > 0;
+        let short =
+            self.longest_last.partition_point(|&token| self.tokens[token as usize].characters <= most);
+        let (short, long) = self.longest_last.split_at(short);
+        if short.len() < long.len() / 2 {
+            let mut words = vec![0; self.tokens.len().div_ceil(32)];
+            let fitting = short.iter().filter(|&&token| fits(&self.tokens[token as usize]));
+            fitting.for_each(|&token| set_bit(&mut words, token));
             return Row::new(words);
         }
-        let fits = |token: &Made| token.of & !kinds == 0 && token.bytes > 0;
+        if !long.is_empty() {
+            let mut words = self.get(kinds, self.longest).words().to_vec();
+            long.iter().for_each(|&token| clear_bit(&mut words, token));
+            return Row::new(words);
+        }
         let word =
             |tokens: &[Made]| tokens.iter().rev().fold(0, |word, token| word << 1 | u32::from(fits(token)));
         Row::new(self.tokens.chunks(32).map(word).collect())
@@ -97,7 +103,7 @@ impl PlainRows {
 
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.tokens)
-            + size_of_val(&*self.longest_first)
+            + size_of_val(&*self.longest_last)
             + self.known.lock().iter().map(|(_, row)| row.memory_bytes()).sum::<usize>()
     }
 }

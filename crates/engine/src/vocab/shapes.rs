@@ -25,17 +25,22 @@ pub(crate) const KINDS: usize = 59;
 /// text; the bytes that begin a character are told apart by what may follow them. All others are of their own kind.
 pub(crate) const KIND_OF: [u8; 256] = kinds();
 
+/// The kind of the bytes that go on in a character.
+const INNER: u8 = 2;
+
 /// The kinds of bytes that are characters by themselves.
 pub(crate) const ASCII: KindSet = (1 << KINDS) - 1 - 0b111_1111_1100;
 /// All other characters, as a kind of characters,
 pub(crate) const OTHER: KindSet = 1 << 62;
+/// those [among them](is_space) that patterns tell apart, such as spaces and ends of lines, which are of both kinds,
+pub(crate) const SPACES: KindSet = 1 << 60;
 /// tokens that end within one,
 pub(crate) const BEGUN: KindSet = 1 << 61;
 /// and bytes that are none.
 pub(crate) const BROKEN: KindSet = 1 << 63;
 
 /// What may stand unescaped in a JSON string: all but quotes, backslashes and control characters.
-pub(crate) const JSON_TEXT: KindSet = OTHER | ASCII & !kinds_of(b"\0\t\n\r\"\\");
+pub(crate) const JSON_TEXT: KindSet = OTHER | SPACES | ASCII & !kinds_of(b"\0\t\n\r\"\\");
 
 /// The kinds of some bytes.
 const fn kinds_of(bytes: &[u8]) -> KindSet {
@@ -53,13 +58,19 @@ pub(crate) fn meets(kinds: KindSet, low: u8, high: u8) -> bool {
     (low..=high.min(0x7F)).any(is_of) || (high >= 0x80 && kinds & OTHER != 0)
 }
 
+/// Whether a character outside of ASCII is a space, a line's end or a control character: what `\s` and `.` tell apart.
+fn is_space(code: u32) -> bool {
+    matches!(code, 0x80..=0xA0 | 0x1680 | 0x2000..=0x202F | 0x205F | 0x3000 | 0xFEFF)
+}
+
 /// The kind of characters that a byte belongs to, where `all` is the kinds on its way and below: if something is broken among
-/// them, that byte may be it.
+/// them, that byte may be it, and if there is a space, that byte may be its last.
 #[inline]
 pub(crate) fn character_kind(kind: u8, all: KindSet) -> KindSet {
     match (1 << kind) & ASCII {
-        0 if all & BROKEN == 0 => OTHER,
-        0 => BROKEN,
+        0 if all & BROKEN != 0 => BROKEN,
+        0 if kind == INNER && all & SPACES != 0 => SPACES,
+        0 => OTHER,
         own => own,
     }
 }
@@ -72,7 +83,7 @@ const fn kinds() -> [u8; 256] {
         kinds[byte] = match byte as u8 {
             b'a'..=b'z' => 0,
             b'A'..=b'Z' => 1,
-            0x80..=0xBF => 2,
+            0x80..=0xBF => INNER,
             0xC2..=0xDF => 3,
             0xE0 => 4,
             0xED => 5,
@@ -244,10 +255,10 @@ fn characters(trie: &Trie) -> Box<[KindSet]> {
     let mut all: Vec<KindSet> = vec![0; count as usize];
     for node in 0..count {
         for child in trie.children(node) {
-            let place = places[node as usize].after(trie.byte(child));
+            let (place, kind) = places[node as usize].read(trie.byte(child));
             places[child as usize] = place;
             let ends = !trie.tokens_of(child).is_empty();
-            all[child as usize] = place.kind(trie.byte(child)) | if ends { place.end() } else { 0 };
+            all[child as usize] = kind | if ends { place.end() } else { 0 };
         }
     }
     for node in (0..count).rev() {
@@ -256,43 +267,60 @@ fn characters(trie: &Trie) -> Box<[KindSet]> {
     all.into()
 }
 
-/// Where one is in a character: the bytes that may come next, and how many come after that.
+/// Where one is in a character: the bytes that may come next, how many come after that, and what was read of its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Utf8 {
     low: u8,
     high: u8,
     then: u8,
+    code: u32,
 }
 
 impl Utf8 {
     /// Before a character.
-    const START: Utf8 = Utf8 { low: 0, high: 0, then: 0 };
+    const START: Utf8 = Utf8 { low: 0, high: 0, then: 0, code: 0 };
     /// After bytes that no text has.
-    const BROKEN: Utf8 = Utf8 { low: 1, high: 0, then: 0 };
+    const BROKEN: Utf8 = Utf8 { low: 1, high: 0, then: 0, code: 0 };
 
     /// What there is to say of a token that ends here.
     fn end(self) -> KindSet {
         if self == Self::START || self == Self::BROKEN { 0 } else { BEGUN }
     }
 
-    /// The kind of characters that `byte`, which was read last, belongs to.
-    fn kind(self, byte: u8) -> KindSet {
-        if self == Self::BROKEN { BROKEN } else { character_kind(KIND_OF[usize::from(byte)], 0) }
+    /// After `byte`, and the kind of characters that it belongs to.
+    fn read(self, byte: u8) -> (Self, KindSet) {
+        let next = self.after(byte);
+        let kind = match next {
+            Self::BROKEN => BROKEN,
+            Self::START if byte >= 0x80 && is_space(self.code_with(byte)) => OTHER | SPACES,
+            _ => character_kind(KIND_OF[usize::from(byte)], 0),
+        };
+        (next, kind)
+    }
+
+    /// The code with the bits of one more byte.
+    fn code_with(self, byte: u8) -> u32 {
+        self.code << 6 | u32::from(byte & 0x3F)
     }
 
     fn after(self, byte: u8) -> Self {
-        let more = |low, high, then| Utf8 { low, high, then };
+        let begins = |low, high, then| {
+            let bits = byte & (0x1F_u8 >> then);
+            Utf8 { low, high, then, code: u32::from(bits) }
+        };
         match (self, byte) {
             (Self::START, 0..=0x7F) => Self::START,
-            (Self::START, 0xC2..=0xDF) => more(0x80, 0xBF, 0),
-            (Self::START, 0xE0) => more(0xA0, 0xBF, 1),
-            (Self::START, 0xED) => more(0x80, 0x9F, 1),
-            (Self::START, 0xE1..=0xEF) => more(0x80, 0xBF, 1),
-            (Self::START, 0xF0) => more(0x90, 0xBF, 2),
-            (Self::START, 0xF1..=0xF3) => more(0x80, 0xBF, 2),
-            (Self::START, 0xF4) => more(0x80, 0x8F, 2),
-            (Utf8 { low, high, then: 0 }, _) if (low..=high).contains(&byte) => Self::START,
-            (Utf8 { low, high, then }, _) if (low..=high).contains(&byte) => more(0x80, 0xBF, then - 1),
+            (Self::START, 0xC2..=0xDF) => begins(0x80, 0xBF, 0),
+            (Self::START, 0xE0) => begins(0xA0, 0xBF, 1),
+            (Self::START, 0xED) => begins(0x80, 0x9F, 1),
+            (Self::START, 0xE1..=0xEF) => begins(0x80, 0xBF, 1),
+            (Self::START, 0xF0) => begins(0x90, 0xBF, 2),
+            (Self::START, 0xF1..=0xF3) => begins(0x80, 0xBF, 2),
+            (Self::START, 0xF4) => begins(0x80, 0x8F, 2),
+            (Utf8 { low, high, then: 0, .. }, _) if (low..=high).contains(&byte) => Self::START,
+            (Utf8 { low, high, then, .. }, _) if (low..=high).contains(&byte) => {
+                Utf8 { low: 0x80, high: 0xBF, then: then - 1, code: self.code_with(byte) }
+            }
             _ => Self::BROKEN,
         }
     }
@@ -302,8 +330,9 @@ impl Utf8 {
 pub(crate) fn characters_of(bytes: &[u8]) -> KindSet {
     let mut place = Utf8::START;
     let all = bytes.iter().fold(0, |all, &byte| {
-        place = place.after(byte);
-        all | place.kind(byte)
+        let (next, kind) = place.read(byte);
+        place = next;
+        all | kind
     });
     all | place.end()
 }
@@ -415,7 +444,21 @@ mod tests {
         assert_eq!(characters_of(b"a\xE0\xA4"), kind(b'a') | OTHER | BEGUN);
         assert_eq!(characters_of(b"\xE0\x80"), OTHER | BROKEN);
         assert_eq!(characters_of(b"\x80a"), BROKEN);
-        for text in ["\u{7ff}", "\u{800}", "\u{d7ff}", "\u{e000}", "\u{ffff}", "\u{10000}", "\u{10ffff}"] {
+        for space in ["\u{80}", "\u{a0}", "\u{2028}", "\u{202f}", "\u{3000}", "\u{feff}"] {
+            assert_eq!(characters_of(space.as_bytes()), OTHER | SPACES, "{space:?}");
+        }
+        for text in [
+            "\u{a1}",
+            "\u{2030}",
+            "\u{3001}",
+            "\u{7ff}",
+            "\u{800}",
+            "\u{d7ff}",
+            "\u{e000}",
+            "\u{ffff}",
+            "\u{10000}",
+            "\u{10ffff}",
+        ] {
             assert_eq!(characters_of(text.as_bytes()), OTHER, "{text:?}");
         }
         for broken in

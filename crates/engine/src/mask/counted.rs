@@ -1,0 +1,113 @@
+//! The tables of strings that count their characters.
+//!
+//! A string of at most forty characters has forty states, each with a table of its own; so has one of at least forty. But
+//! which tokens are in these tables depends on three numbers only: the bounds, and how many characters of the string a token
+//! has. So the tokens are counted once, in a walk with the string that has no bounds ([`Counts`]), and the table of a string
+//! with bounds is picked from them. Tokens that are plain text are not even walked: how many characters they have is known
+//! for the vocabulary ([`plain_rows`](crate::vocab::plain_rows)).
+//!
+//! A token that ends within the string fits if it does not begin more characters than may come. One that closes the string
+//! fits if it has as many as must come, and no more than may; where it goes on behind that does not depend on the bounds.
+
+use std::sync::Arc;
+
+use super::shapes::{Counting, ShapeWalk, Tally};
+use super::shared::{TableKey, Weigh};
+use super::table::TerminalTable;
+use super::tokens::Part;
+use crate::generation::Generation;
+use crate::terminal::{Arena, Endless, TerminalId, Turns};
+use crate::vocab::TokenIndex;
+use crate::vocab::shapes::{KIND_OF, KindSet, Shapes};
+use crate::vocab::trie::{NodeIndex, Trie};
+
+/// How many characters of a string tokens have.
+pub(super) struct Counts {
+    /// Tokens of these kinds of characters end inside the string and have as many as they have, and are not among the others.
+    plain: KindSet,
+    /// The others.
+    tokens: Box<[(Tally, u32)]>,
+    /// The nodes at which the terminal may end, behind the string.
+    ends: Box<[(Tally, NodeIndex)]>,
+}
+
+impl Counts {
+    /// Counts along all tokens; `None` if they cannot be told that close the string.
+    fn new(arena: &Arena, turns: &Turns, index: &TokenIndex) -> Option<Self> {
+        let counting = Counting { state: turns.endless, closing: closing_kinds(arena, turns)? };
+        let known = Endless { length: u32::MAX, ..arena.endless(turns.endless) };
+        let (mut ranges, mut tokens, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        ShapeWalk {
+            arena,
+            trie: index.trie(),
+            shapes: index.shapes(),
+            known,
+            counting,
+            on_range: &mut |range, tally| ranges.push((range, tally)),
+            on_tokens: &mut |some: &[u32], tally| tokens.extend(some.iter().map(|&token| (tally, token))),
+            on_end: &mut |node, _, tally| ends.push((tally, node)),
+        }
+        .walk(Shapes::ROOT, turns.endless);
+        let in_shapes = index.shapes().tokens();
+        for (range, tally) in ranges {
+            let some = &in_shapes[range.start as usize..range.end as usize];
+            tokens.extend(some.iter().map(|&token| (tally, token)));
+        }
+        Some(Counts { plain: known.kinds, tokens: tokens.into(), ends: ends.into() })
+    }
+
+    /// The table of a string with bounds.
+    fn table(&self, turns: &Turns, index: &TokenIndex, words: usize) -> TerminalTable {
+        let fits = |tally: Tally| tally.count <= turns.max && (!tally.is_closed || tally.count >= turns.min);
+        let pick = |all: &[(Tally, u32)]| -> Vec<u32> {
+            all.iter().filter(|(tally, _)| fits(*tally)).map(|&(_, one)| one).collect()
+        };
+        let base = (self.plain != 0).then(|| index.plain_rows().get(self.plain, turns.max));
+        let stay = Part::to_share(words, base.as_ref(), pick(&self.tokens));
+        TerminalTable::of(index.trie(), stay, pick(&self.ends))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.tokens) + size_of_val(&*self.ends)
+    }
+}
+
+/// The kinds of bytes that close a string, if all bytes of a kind do, or none, and no character begins with them.
+fn closing_kinds(arena: &Arena, turns: &Turns) -> Option<KindSet> {
+    let kinds_of = |closes: bool| {
+        let row = arena.dense(turns.after);
+        let bytes = row.iter().zip(KIND_OF).filter(|(next, _)| (**next != TerminalId::NEVER) == closes);
+        bytes.fold(0, |kinds: KindSet, (_, kind)| kinds | 1 << kind)
+    };
+    let begins = arena.dense(turns.text).iter().zip(arena.dense(turns.after));
+    let is_apart = begins.into_iter().all(|(text, after)| [text, after].contains(&&TerminalId::NEVER));
+    let closing = kinds_of(true);
+    (is_apart && closing & kinds_of(false) == 0).then_some(closing)
+}
+
+impl Generation {
+    /// The table of a state for all tokens, if it is that of a string that counts its characters.
+    pub(super) fn counted_table(&self, state: TerminalId) -> Option<Arc<TerminalTable>> {
+        let arena = self.terminals();
+        let turns = arena.turns(state).filter(|turns| arena.is_wide(turns.endless))?;
+        let key = TableKey { state: arena.fingerprint(state), trie: 0, node: Trie::ROOT };
+        let make = || Arc::new(self.make_counted_table(state, &turns));
+        let table = self.tokens().index().tables.get_or_make(key, make);
+        self.note_table(table.memory_bytes());
+        Some(table)
+    }
+
+    fn make_counted_table(&self, state: TerminalId, turns: &Turns) -> TerminalTable {
+        let (arena, index) = (self.terminals(), self.tokens().index());
+        let endless = self.table_for(index.trie(), Trie::ROOT, turns.endless);
+        let counts = endless.counts(|| {
+            let counts = Counts::new(arena, turns, index);
+            self.note_table(counts.as_ref().map_or(0, Counts::memory_bytes));
+            counts
+        });
+        match counts {
+            Some(counts) => counts.table(turns, index, self.words()),
+            None => TerminalTable::build(arena, state, self.tokens(), index.trie(), Trie::ROOT),
+        }
+    }
+}
