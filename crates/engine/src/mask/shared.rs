@@ -14,6 +14,7 @@ use super::compute::KeptPart;
 use super::table::TerminalTable;
 use crate::config::SetId;
 use crate::limits::PROCESS;
+use crate::seldom::Seldom;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::NodeIndex;
 
@@ -102,7 +103,7 @@ impl Lost {
 
 /// What a generation knows of subtrees, by the numbers that things have there.
 pub(crate) struct Memo<K, V> {
-    values: boxcar::Vec<Arc<V>>,
+    values: Seldom<boxcar::Vec<Arc<V>>>,
     index: Mutex<HashMap<K, usize>>,
 }
 
@@ -119,7 +120,7 @@ pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptPar
 
 impl<K, V> Default for Memo<K, V> {
     fn default() -> Self {
-        Memo { values: boxcar::Vec::new(), index: Mutex::default() }
+        Memo { values: Seldom::default(), index: Mutex::default() }
     }
 }
 
@@ -138,6 +139,6 @@ impl<K: Eq + Hash, V> Memo<K, V> {
     /// The memory of the list alone.
     pub(crate) fn memory_bytes(&self) -> usize {
         const AN_ENTRY: usize = 80;
-        self.values.count() * AN_ENTRY
+        self.values.made().map_or(0, boxcar::Vec::count) * AN_ENTRY
     }
 }

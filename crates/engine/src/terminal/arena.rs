@@ -16,6 +16,7 @@ use super::saturate::Ahead;
 use super::shape_row::{Endless, ShapeRow};
 use crate::interner::Interner;
 use crate::mask::TerminalTable;
+use crate::seldom::Seldom;
 
 /// The number of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,10 +130,10 @@ pub(super) struct Tagged {
 pub(crate) struct Arena {
     pub(super) entries: Interner<Entry>,
     pub(super) literals: Interner<Literal>,
-    pub(super) automata: Interner<Automaton>,
-    pub(super) runs: Interner<Run>,
-    pub(super) exclusions: Interner<Exclusion>,
-    pub(super) texts: Interner<TextByte>,
+    pub(super) automata: Seldom<Interner<Automaton>>,
+    pub(super) runs: Seldom<Interner<Run>>,
+    pub(super) exclusions: Seldom<Interner<Exclusion>>,
+    pub(super) texts: Seldom<Interner<TextByte>>,
     pub(super) tagged: Box<[Tagged]>,
     /// What lists of terms, rows, dense rows and the texts of keys take, in bytes.
     row_bytes: AtomicUsize,
@@ -150,10 +151,10 @@ impl Arena {
             tagged: texts.map(|text| Tagged { text, fingerprint: OnceLock::new() }).collect(),
             entries: Interner::new(),
             literals: Interner::new(),
-            automata: Interner::new(),
-            runs: Interner::new(),
-            exclusions: Interner::new(),
-            texts: Interner::new(),
+            automata: Seldom::default(),
+            runs: Seldom::default(),
+            exclusions: Seldom::default(),
+            texts: Seldom::default(),
             row_bytes: AtomicUsize::new(0),
             longest_token: longest_token as u32,
         };
