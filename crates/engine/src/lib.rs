@@ -27,6 +27,7 @@ pub mod limits;
 mod mask;
 pub mod matcher;
 pub mod oracle;
+mod seldom;
 mod small;
 mod terminal;
 pub mod vocab;

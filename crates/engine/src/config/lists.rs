@@ -29,6 +29,7 @@ use super::symbol::{Symbol, SymbolKind};
 use super::truncate::LOST_HOLE;
 use crate::generation::Generation;
 use crate::interner::Interner;
+use crate::seldom::Seldom;
 use crate::terminal::{ExclusionId, TerminalId};
 
 pub(crate) use plan::{PartCosts, PlaceCosts};
@@ -127,10 +128,10 @@ pub(super) enum Target {
 
 /// The places of a generation.
 pub(crate) struct Lists {
-    states: Interner<KnownState>,
-    places: Interner<KnownPlace>,
+    states: Seldom<Interner<KnownState>>,
+    places: Seldom<Interner<KnownPlace>>,
     /// Keys under a node of a tree, for places that were cut off.
-    pub(super) choices: Interner<Box<[Keyed]>>,
+    pub(super) choices: Seldom<Interner<Box<[Keyed]>>>,
     /// The place that each list starts at.
     starts: Box<[OnceLock<u32>]>,
     /// The keys of each list's entries.
@@ -141,9 +142,9 @@ pub(crate) struct Lists {
 impl Lists {
     pub(crate) fn new(lists: usize) -> Self {
         Lists {
-            states: Interner::new(),
-            places: Interner::new(),
-            choices: Interner::new(),
+            states: Seldom::default(),
+            places: Seldom::default(),
+            choices: Seldom::default(),
             starts: (0..lists).map(|_| OnceLock::new()).collect(),
             names: (0..lists).map(|_| OnceLock::new()).collect(),
             bytes: AtomicUsize::new(0),
@@ -153,7 +154,7 @@ impl Lists {
     /// The memory that the places take, roughly.
     pub(crate) fn memory_bytes(&self) -> usize {
         const A_PLACE: usize = size_of::<KnownPlace>() + 40;
-        self.places.len() * A_PLACE + self.bytes.load(Ordering::Relaxed)
+        self.places.made().map_or(0, Interner::len) * A_PLACE + self.bytes.load(Ordering::Relaxed)
     }
 
     fn intern_state(&self, had: &Had) -> StateId {

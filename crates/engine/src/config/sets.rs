@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use super::symbol::Symbol;
 use crate::interner::Interner;
 use crate::mask::{Fan, KeptMask, Weigh};
+use crate::seldom::Seldom;
 
 /// The number of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,7 +80,7 @@ pub(crate) enum MaskSlot<'a> {
 /// All sets of a generation.
 pub(crate) struct Sets {
     interner: Interner<Set>,
-    unions: [Mutex<HashMap<(SetId, SetId), SetId>>; 16],
+    unions: Seldom<[Mutex<HashMap<(SetId, SetId), SetId>>; 16]>,
     masks: boxcar::Vec<Arc<KeptMask>>,
     /// What items, masks and full step tables take, in bytes.
     link_bytes: AtomicUsize,
@@ -89,7 +90,7 @@ impl Sets {
     pub(crate) fn new() -> Self {
         let sets = Sets {
             interner: Interner::new(),
-            unions: std::array::from_fn(|_| Mutex::default()),
+            unions: Seldom::default(),
             masks: boxcar::Vec::new(),
             link_bytes: AtomicUsize::new(0),
         };

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hashbrown::DefaultHashBuilder;
 
 use crate::interner::Interner;
+use crate::seldom::Seldom;
 
 /// A row of bits, and how many of them are set.
 #[derive(Clone, Debug)]
@@ -66,7 +67,7 @@ pub(crate) fn clear_bit(row: &mut [u32], token: u32) {
 /// Rows, each kept once.
 #[derive(Default)]
 pub(crate) struct Rows {
-    known: Interner<Arc<Row>>,
+    known: Seldom<Interner<Arc<Row>>>,
     /// Quicker for long keys than what the interner uses.
     hasher: DefaultHashBuilder,
 }
@@ -82,9 +83,7 @@ impl Rows {
 
     /// The memory of all rows.
     pub(crate) fn memory_bytes(&self) -> usize {
-        match self.known.len() {
-            0 => 0,
-            count => count * self.known.get(0).memory_bytes(),
-        }
+        let known = self.known.made().filter(|known| known.len() > 0);
+        known.map_or(0, |known| known.len() * known.get(0).memory_bytes())
     }
 }

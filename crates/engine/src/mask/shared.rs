@@ -15,6 +15,7 @@ use super::table::TerminalTable;
 use crate::config::SetId;
 use crate::content::Content;
 use crate::limits::PROCESS;
+use crate::seldom::Seldom;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::NodeIndex;
 
@@ -126,7 +127,7 @@ impl Lost {
 
 /// What a generation knows of subtrees, by the numbers that things have there.
 pub(crate) struct Memo<K, V> {
-    values: boxcar::Vec<Arc<V>>,
+    values: Seldom<boxcar::Vec<Arc<V>>>,
     index: Mutex<HashMap<K, usize>>,
 }
 
@@ -143,7 +144,7 @@ pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptPar
 
 impl<K, V> Default for Memo<K, V> {
     fn default() -> Self {
-        Memo { values: boxcar::Vec::new(), index: Mutex::default() }
+        Memo { values: Seldom::default(), index: Mutex::default() }
     }
 }
 
@@ -162,6 +163,6 @@ impl<K: Eq + Hash, V> Memo<K, V> {
     /// The memory of the list alone.
     pub(crate) fn memory_bytes(&self) -> usize {
         const AN_ENTRY: usize = 80;
-        self.values.count() * AN_ENTRY
+        self.values.made().map_or(0, boxcar::Vec::count) * AN_ENTRY
     }
 }

@@ -16,6 +16,7 @@ use super::saturate::Ahead;
 use super::shape_row::{Endless, ShapeRow};
 use crate::interner::Interner;
 use crate::mask::TerminalTable;
+use crate::seldom::Seldom;
 
 /// The number of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,6 +97,13 @@ pub(super) struct Entry {
     /// Whether it begins with a text that must come, see [`Arena::forced_text`].
     pub(super) is_forced: bool,
     pub(super) row: OnceLock<Row>,
+    pub(super) walked: Seldom<Walked>,
+}
+
+/// What is known of a term that tokens were walked with. Of most terms nothing is: they are the places along a literal that
+/// a text passes byte by byte.
+#[derive(Default)]
+pub(super) struct Walked {
     pub(super) dense: OnceLock<Box<[TerminalId; 256]>>,
     pub(super) shape_row: OnceLock<Box<ShapeRow>>,
     pub(super) endless: OnceLock<Endless>,
@@ -104,6 +112,28 @@ pub(super) struct Entry {
     pub(super) distance: OnceLock<Distance>,
     pub(super) fingerprint: OnceLock<u128>,
     pub(super) table: OnceLock<Arc<TerminalTable>>,
+}
+
+impl Entry {
+    #[inline]
+    fn known_dense(&self) -> Option<&[TerminalId; 256]> {
+        self.walked.made()?.dense.get().map(|dense| &**dense)
+    }
+
+    /// The state that it is the same as by so many bytes ahead, if that is known.
+    pub(super) fn known_saturated(&self, ahead: usize) -> Option<TerminalId> {
+        self.walked.made()?.saturated[ahead].get().copied()
+    }
+
+    /// Its fingerprint, if that is known.
+    pub(super) fn known_fingerprint(&self) -> Option<u128> {
+        self.walked.made()?.fingerprint.get().copied()
+    }
+
+    /// How far it is to an end, if that is known.
+    pub(super) fn known_distance(&self) -> Option<Distance> {
+        self.walked.made()?.distance.get().copied()
+    }
 }
 
 /// A literal, hashed once however many offsets of it are visited.
@@ -129,10 +159,10 @@ pub(super) struct Tagged {
 pub(crate) struct Arena {
     pub(super) entries: Interner<Entry>,
     pub(super) literals: Interner<Literal>,
-    pub(super) automata: Interner<Automaton>,
-    pub(super) runs: Interner<Run>,
-    pub(super) exclusions: Interner<Exclusion>,
-    pub(super) texts: Interner<TextByte>,
+    pub(super) automata: Seldom<Interner<Automaton>>,
+    pub(super) runs: Seldom<Interner<Run>>,
+    pub(super) exclusions: Seldom<Interner<Exclusion>>,
+    pub(super) texts: Seldom<Interner<TextByte>>,
     pub(super) tagged: Box<[Tagged]>,
     /// What lists of terms, rows, dense rows and the texts of keys take, in bytes.
     row_bytes: AtomicUsize,
@@ -150,10 +180,10 @@ impl Arena {
             tagged: texts.map(|text| Tagged { text, fingerprint: OnceLock::new() }).collect(),
             entries: Interner::new(),
             literals: Interner::new(),
-            automata: Interner::new(),
-            runs: Interner::new(),
-            exclusions: Interner::new(),
-            texts: Interner::new(),
+            automata: Seldom::default(),
+            runs: Seldom::default(),
+            exclusions: Seldom::default(),
+            texts: Seldom::default(),
             row_bytes: AtomicUsize::new(0),
             longest_token: longest_token as u32,
         };
@@ -178,7 +208,7 @@ impl Arena {
 
     /// Where a state's token table is kept once it is known.
     pub(crate) fn table_slot(&self, id: TerminalId) -> &OnceLock<Arc<TerminalTable>> {
-        &self.entry(id).table
+        &self.entry(id).walked.table
     }
 
     /// Notes memory that is held as long as the arena is.
@@ -230,7 +260,7 @@ impl Arena {
 
     /// The state after `byte`, or `NEVER`.
     pub(crate) fn next(&self, id: TerminalId, byte: u8) -> TerminalId {
-        match self.entry(id).dense.get() {
+        match self.entry(id).known_dense() {
             Some(dense) => dense[usize::from(byte)],
             None => look_up(self.row(id), byte),
         }
@@ -250,7 +280,7 @@ impl Arena {
     /// The same as [`Arena::next`], for many steps from the same state: rows with many ranges become dense.
     pub(crate) fn next_dense(&self, id: TerminalId, byte: u8) -> TerminalId {
         let entry = self.entry(id);
-        if let Some(dense) = entry.dense.get() {
+        if let Some(dense) = entry.known_dense() {
             return dense[usize::from(byte)];
         }
         if entry.row.get().is_none()
@@ -267,7 +297,7 @@ impl Arena {
 
     /// A state's ways on, by byte.
     pub(crate) fn dense(&self, id: TerminalId) -> &[TerminalId; 256] {
-        self.entry(id).dense.get_or_init(|| {
+        self.entry(id).walked.dense.get_or_init(|| {
             let mut dense = Box::new([TerminalId::NEVER; 256]);
             self.row_bytes.fetch_add(size_of_val(&*dense), Ordering::Relaxed);
             for &(low, high, target) in self.row(id) {
@@ -288,13 +318,7 @@ impl Arena {
                 counts,
                 is_forced: self.begins_with_literal(term),
                 row: OnceLock::new(),
-                dense: OnceLock::new(),
-                shape_row: OnceLock::new(),
-                endless: OnceLock::new(),
-                saturated: Default::default(),
-                distance: OnceLock::new(),
-                fingerprint: OnceLock::new(),
-                table: OnceLock::new(),
+                walked: Seldom::default(),
             },
         );
         if is_new {

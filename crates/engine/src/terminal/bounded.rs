@@ -67,19 +67,19 @@ impl Arena {
 
     /// How far it is from a term of text to an end.
     pub(super) fn distance(&self, id: TerminalId) -> Distance {
-        if let Some(&known) = self.entry(id).distance.get() {
+        if let Some(known) = self.entry(id).known_distance() {
             return known;
         }
         let mut stack = vec![id];
         while let Some(&at) = stack.last() {
             let waiting = stack.len();
             let entry = self.entry(at);
-            let missing = |child: &TerminalId| self.entry(*child).distance.get().is_none();
+            let missing = |child: &TerminalId| self.entry(*child).known_distance().is_none();
             if missing(&at) {
                 stack.extend(self.children(at).into_iter().filter(missing));
             }
             if stack.len() == waiting {
-                entry.distance.get_or_init(|| self.compute_distance(&entry.term));
+                entry.walked.distance.get_or_init(|| self.compute_distance(&entry.term));
                 stack.pop();
             }
         }
@@ -87,7 +87,7 @@ impl Arena {
     }
 
     fn known_distance(&self, id: TerminalId) -> Distance {
-        self.entry(id).distance.get().copied().unwrap_or(Distance { nearest: 0, worst: u32::MAX })
+        self.entry(id).known_distance().unwrap_or(Distance { nearest: 0, worst: u32::MAX })
     }
 
     fn compute_distance(&self, term: &Term) -> Distance {

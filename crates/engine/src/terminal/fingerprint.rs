@@ -28,13 +28,13 @@ impl Arena {
         let mut stack = vec![id];
         while let Some(&at) = stack.last() {
             let waiting = stack.len();
-            let missing = |child: &TerminalId| self.entry(*child).fingerprint.get().is_none();
+            let missing = |child: &TerminalId| self.entry(*child).known_fingerprint().is_none();
             if missing(&at) {
                 stack.extend(self.children(at).into_iter().filter(missing));
             }
             if stack.len() == waiting {
                 let entry = self.entry(at);
-                let _ = entry.fingerprint.get_or_init(|| self.compute_fingerprint(&entry.term));
+                let _ = entry.walked.fingerprint.get_or_init(|| self.compute_fingerprint(&entry.term));
                 stack.pop();
             }
         }
@@ -42,7 +42,7 @@ impl Arena {
     }
 
     fn known_fingerprint(&self, id: TerminalId) -> u128 {
-        self.entry(id).fingerprint.get().copied().unwrap_or_default()
+        self.entry(id).known_fingerprint().unwrap_or_default()
     }
 
     pub(super) fn children(&self, id: TerminalId) -> Vec<TerminalId> {

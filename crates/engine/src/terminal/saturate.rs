@@ -60,32 +60,32 @@ impl Arena {
         if !entry.counts {
             return id;
         }
-        if let Some(&known) = entry.saturated[ahead.0].get() {
+        if let Some(known) = entry.known_saturated(ahead.0) {
             return known;
         }
         let mut stack = vec![id];
         while let Some(&at) = stack.last() {
             let entry = self.entry(at);
-            if entry.saturated[ahead.0].get().is_some() {
+            if entry.known_saturated(ahead.0).is_some() {
                 stack.pop();
                 continue;
             }
             let waiting = stack.len();
             if entry.counts {
-                let missing = |&child: &TerminalId| self.entry(child).saturated[ahead.0].get().is_none();
+                let missing = |&child: &TerminalId| self.entry(child).known_saturated(ahead.0).is_none();
                 stack.extend(self.children(at).into_iter().filter(missing));
             }
             if stack.len() == waiting {
                 let result = if entry.counts { self.rebuild(&entry.term, at, ahead) } else { at };
-                let _ = entry.saturated[ahead.0].set(result);
+                let _ = entry.walked.saturated[ahead.0].set(result);
                 stack.pop();
             }
         }
-        self.entry(id).saturated[ahead.0].get().copied().unwrap_or(id)
+        self.entry(id).known_saturated(ahead.0).unwrap_or(id)
     }
 
     fn rebuild(&self, term: &Term, id: TerminalId, ahead: Ahead) -> TerminalId {
-        let done = |id: TerminalId| self.entry(id).saturated[ahead.0].get().copied().unwrap_or(id);
+        let done = |id: TerminalId| self.entry(id).known_saturated(ahead.0).unwrap_or(id);
         let reach = if ahead == Ahead::TOKEN { self.longest_token } else { Ahead::BYTES[ahead.0 - 1] };
         match term {
             Term::Concat(a, b) => self.concat(done(*a), done(*b)),

@@ -91,7 +91,7 @@ impl Arena {
 
     /// A state's ways on by kinds of bytes.
     pub(crate) fn shape_row(&self, id: TerminalId) -> &ShapeRow {
-        self.entry(id).shape_row.get_or_init(|| {
+        self.entry(id).walked.shape_row.get_or_init(|| {
             self.note_bytes(size_of::<ShapeRow>());
             let mut row = self.compute_shape_row(id);
             row.endless = match self.without_bound(id) {
@@ -107,7 +107,7 @@ impl Arena {
 
     /// Whether that has been asked before.
     pub(crate) fn has_shape_row(&self, id: TerminalId) -> bool {
-        self.entry(id).shape_row.get().is_some()
+        self.entry(id).walked.made().is_some_and(|walked| walked.shape_row.get().is_some())
     }
 
     fn compute_shape_row(&self, id: TerminalId) -> ShapeRow {
@@ -164,7 +164,7 @@ impl Arena {
 
     /// Kinds of characters of which any string keeps a state alive, up to a length, as many as can be found.
     pub(crate) fn endless(&self, id: TerminalId) -> Endless {
-        let slot = &self.entry(id).endless;
+        let slot = &self.entry(id).walked.endless;
         if let Some(&known) = slot.get() {
             return known;
         }
@@ -210,7 +210,7 @@ impl Arena {
 
     /// The same, as far as it is known or easily seen.
     pub(crate) fn known_endless(&self, id: TerminalId, row: &ShapeRow) -> Endless {
-        self.entry(id).endless.get().copied().unwrap_or(row.endless)
+        self.entry(id).walked.endless.get().copied().unwrap_or(row.endless)
     }
 
     /// Starts from all kinds, and drops those that any state reached by them does not take, until nothing changes. The states
@@ -234,7 +234,7 @@ impl Arena {
             }
             // The same holds for all the states that it leads to.
             for state in seen.into_iter().filter(|&state| state != id) {
-                let _ = self.entry(state).endless.set(Endless { kinds, length: u32::MAX });
+                let _ = self.entry(state).walked.endless.set(Endless { kinds, length: u32::MAX });
             }
             break;
         }
