@@ -88,6 +88,10 @@ impl Contents {
 impl Generation {
     /// The content of a set of stacks, if it has one.
     pub(crate) fn content(&self, set: SetId) -> Option<Content> {
+        let is_in_key = |&(_, rest): &Item| self.key_bytes(rest).is_some();
+        if self.sets().items(set).iter().any(is_in_key) {
+            return None;
+        }
         self.content_within(set, MOST_FRAMES)
     }
 
@@ -104,8 +108,11 @@ impl Generation {
         // What lies below is looked at first: where that has no content, nothing else need be hashed.
         let below: Option<Vec<Content>> =
             items.iter().map(|&(_, rest)| self.content_within(rest, frames)).collect();
-        let mut contents: Vec<Content> =
-            items.iter().zip(below?).map(|(item, below)| self.item_content(item, below)).collect::<Option<_>>()?;
+        let mut contents: Vec<Content> = items
+            .iter()
+            .zip(below?)
+            .map(|(item, below)| self.item_content(item, below))
+            .collect::<Option<_>>()?;
         // Their order is that of their numbers.
         contents.sort_unstable();
         let mut state = fingerprint_hasher();

@@ -12,8 +12,8 @@ use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::Machine;
 
 use crate::completion::Completion;
-use crate::content::Contents;
 use crate::config::{Deadlines, Lists, SetId, Sets};
+use crate::content::Contents;
 use crate::limits::PROCESS;
 use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
 use crate::terminal::{Arena, TerminalId};

@@ -6,8 +6,8 @@
 //! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or a hole.
 //! 3. A configuration is a set whose items are terminals and tokens; below the top there are only frames.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;

@@ -87,7 +87,9 @@ impl Generation {
         let terminals = self.terminals();
         self.sets().items(config).iter().any(|(symbol, _)| match symbol.kind() {
             SymbolKind::Terminal(state) => {
-                let mut at = terminals.saturate(state);
+                // A key that is not excluded ends where a plain string does, whose states are known.
+                let state = terminals.saturate(state);
+                let mut at = terminals.plain(state).unwrap_or(state);
                 bytes.iter().any(|&byte| {
                     at = terminals.step(at, byte);
                     terminals.is_nullable(at)

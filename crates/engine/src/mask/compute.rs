@@ -58,7 +58,6 @@ impl KeptMask {
             stops.iter().all(stays) && !self.mask.is_within(stops)
         })
     }
-
 }
 
 impl Weigh for KeptMask {

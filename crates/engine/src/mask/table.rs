@@ -165,7 +165,6 @@ impl TerminalTable {
             Exits::ByByte(_) => &self.ends,
         }
     }
-
 }
 
 impl Weigh for TerminalTable {

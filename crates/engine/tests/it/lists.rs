@@ -3,9 +3,10 @@
 use crate::dice::Dice;
 use crate::vocabulary::Vocabulary;
 use crate::walk::{Check, Twins, Walk};
+use tokenstile_grammar::frontends::json_schema::{self, Options};
 use tokenstile_grammar::ir::members::{Count, Entry, Layout, Order, Others, Variant, Variants};
 use tokenstile_grammar::regular::CharSet;
-use tokenstile_grammar::{Builder, Grammar, Limits, RuleOptions};
+use tokenstile_grammar::{Budget, Builder, Grammar, Limits, RuleOptions};
 
 /// Keys that begin alike, end inside of each other, or are written with escapes.
 const KEYS: [&str; 9] = ["", "a", "ab", "abc", "b", "ba", "\"", "\u{e9}", "a\n"];
@@ -96,6 +97,20 @@ fn random_grammar(dice: &mut Dice) -> Grammar {
 }
 
 fn vocabulary(dice: &mut Dice) -> Vocabulary {
+    Vocabulary::new("lists", tokens(dice))
+}
+
+/// The same, and what else JSON has.
+fn json_vocabulary(dice: &mut Dice) -> Vocabulary {
+    let words = [
+        "[", "]", "true", "false", "null", "-", ".", "+", "\"]", "\"],", "[\"", "[[\"", "[]", "}]",
+        "\":[{\"", "]]",
+    ];
+    let more = (0..=u8::MAX).map(|byte| vec![byte]).chain(words.map(|word| word.as_bytes().to_vec()));
+    Vocabulary::new("JSON", tokens(dice).into_iter().chain(more).collect())
+}
+
+fn tokens(dice: &mut Dice) -> Vec<Vec<u8>> {
     let all = "{}\",: \\nu0123456789abcdefABCDEF\u{e9}";
     let mut tokens: Vec<Vec<u8>> = all.bytes().map(|byte| vec![byte]).collect();
     let pieces =
@@ -113,7 +128,7 @@ fn vocabulary(dice: &mut Dice) -> Vocabulary {
         let start = dice.below(text.len() / 2);
         tokens.push(text.as_bytes()[start..text.len() - dice.below(4)].to_vec());
     }
-    Vocabulary::new("lists", tokens)
+    tokens
 }
 
 /// A random list, and a vocabulary for it.
@@ -127,7 +142,11 @@ fn walks(seed: u64) -> Check<bool> {
     let mut dice = Dice::new(seed);
     let grammar = random_grammar(&mut dice);
     let vocabulary = vocabulary(&mut dice);
-    let Ok(twins) = Twins::new(&grammar, vocabulary)? else { return Ok(false) };
+    walks_of(&grammar, vocabulary, &mut dice)
+}
+
+fn walks_of(grammar: &Grammar, vocabulary: Vocabulary, dice: &mut Dice) -> Check<bool> {
+    let Ok(twins) = Twins::new(grammar, vocabulary)? else { return Ok(false) };
     for _ in 0..2 {
         let mut walk = Walk::new(&twins)?;
         for _ in 0..24 {
@@ -136,7 +155,7 @@ fn walks(seed: u64) -> Check<bool> {
                 let message = format!("a dead end:\n{grammar}");
                 return if walk.is_complete() { Ok(true) } else { Err(message) };
             };
-            walk.step(token, &mut dice).map_err(|wrong| format!("{wrong}\n{grammar}"))?;
+            walk.step(token, dice).map_err(|wrong| format!("{wrong}\n{grammar}"))?;
         }
         walk.stop()?;
         walk.replay()?;
@@ -154,4 +173,54 @@ fn masks_agree_on_random_lists() {
         }
     }
     assert!(walked > 400, "only {walked} of the grammars generate something");
+}
+
+/// Lists share what they know of a vocabulary. What one of them leaves there is right for all others.
+#[test]
+fn masks_agree_after_other_lists() {
+    for round in 0..6 {
+        let vocabulary = vocabulary(&mut Dice::new(round));
+        for seed in 0..60 {
+            let mut dice = Dice::new(1_000 * round + seed);
+            let grammar = random_grammar(&mut dice);
+            if let Err(wrong) = walks_of(&grammar, vocabulary.clone(), &mut dice) {
+                panic!("round {round}, seed {seed}: {wrong}");
+            }
+        }
+    }
+}
+
+/// Schemas that have much in common, and hardly anything.
+const SCHEMAS: [&str; 14] = [
+    "{}",
+    r#"{"type": "object"}"#,
+    r#"{"properties": {"a": {"type": "string"}}}"#,
+    r#"{"properties": {"b": {"type": "string"}, "ab": {}}, "required": ["b"]}"#,
+    r#"{"additionalProperties": {"type": "string"}, "type": "object"}"#,
+    r#"{"additionalProperties": {"type": "string"}, "type": "object", "minProperties": 2}"#,
+    r#"{"additionalProperties": {"type": "integer"}, "type": "object", "properties": {"a": true}}"#,
+    r#"{"type": "array", "items": {"type": "string"}}"#,
+    r#"{"type": "array", "items": {"type": "string"}, "maxItems": 3}"#,
+    r#"{"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 4}"#,
+    r#"{"type": "array", "items": {"type": "array", "items": {"enum": ["a", "b", 0]}}}"#,
+    r#"{"properties": {"a": {"items": {"type": "string"}}, "b": {"type": "object"}}, "type": "object"}"#,
+    r#"{"anyOf": [{"type": "string", "maxLength": 2}, {"type": "array", "items": {"maxLength": 2}}]}"#,
+    r#"{"type": "object", "propertyNames": {"maxLength": 1}, "additionalProperties": {"type": "object"}}"#,
+];
+
+/// The same for schemas, in many orders.
+#[test]
+fn masks_agree_after_other_schemas() {
+    for round in 0..8 {
+        let mut dice = Dice::new(round);
+        let vocabulary = json_vocabulary(&mut dice);
+        for _ in 0..24 {
+            let schema = SCHEMAS[dice.below(SCHEMAS.len())];
+            let options = Options { any_order: dice.below(2) == 0, ..Options::default() };
+            let grammar = json_schema::parse(schema, &options, &Budget::default()).expect("a schema").grammar;
+            if let Err(wrong) = walks_of(&grammar, vocabulary.clone(), &mut dice) {
+                panic!("round {round}, {schema}: {wrong}");
+            }
+        }
+    }
 }

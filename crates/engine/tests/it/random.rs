@@ -8,7 +8,8 @@ use crate::tree::{LETTERS, Tree, bodies, build, text};
 use crate::vocabulary::Vocabulary;
 use crate::walk::{Check, Twins, Walk};
 use proptest::prelude::*;
-use proptest::test_runner::TestCaseError;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{TestCaseError, TestRunner};
 use tokenstile_engine::oracle::Oracle;
 use tokenstile_grammar::frontends::ebnf;
 use tokenstile_grammar::{Budget, Limits};
@@ -69,8 +70,18 @@ pub(crate) fn vocabulary(seed: u64) -> Vocabulary {
 
 /// Random walks of at most `steps` tokens; each token is one that the mask allows.
 fn random_walks(bodies: &[Tree], seed: u64, walks: usize, steps: usize) -> Check {
+    random_walks_with(bodies, vocabulary(seed), seed, walks, steps)
+}
+
+fn random_walks_with(
+    bodies: &[Tree],
+    vocabulary: Vocabulary,
+    seed: u64,
+    walks: usize,
+    steps: usize,
+) -> Check {
     let grammar = build(bodies);
-    let Ok(twins) = Twins::new(&grammar, vocabulary(seed))? else { return Ok(()) };
+    let Ok(twins) = Twins::new(&grammar, vocabulary)? else { return Ok(()) };
     let mut dice = Dice::new(seed.wrapping_add(1));
     for _ in 0..walks {
         let mut walk = Walk::new(&twins)?;
@@ -88,6 +99,20 @@ fn random_walks(bodies: &[Tree], seed: u64, walks: usize, steps: usize) -> Check
         walk.replay()?;
     }
     Ok(())
+}
+
+/// Grammars share what they know of a vocabulary. What one of them leaves there is right for all others.
+#[test]
+fn masks_agree_after_other_grammars() {
+    let mut runner = TestRunner::deterministic();
+    for round in 0..12 {
+        let vocabulary = vocabulary(round);
+        for seed in 0..80 {
+            let trees = bodies(true).new_tree(&mut runner).expect("trees").current();
+            let walked = random_walks_with(&trees, vocabulary.clone(), seed, 1, 10);
+            assert!(walked.is_ok(), "round {round}, seed {seed}, {trees:?}: {walked:?}");
+        }
+    }
 }
 
 /// Long walks in grammars of the size that people write, with tokens that span several of their rules.
