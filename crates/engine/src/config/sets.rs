@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::symbol::Symbol;
 use crate::interner::Interner;
-use crate::mask::{Fan, KeptMask, Weigh};
+use crate::mask::{Fan, KeptMask};
 use crate::seldom::Seldom;
 
 /// The number of a set.

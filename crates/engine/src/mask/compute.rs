@@ -12,7 +12,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::shared::{Lost, PartKey, TableKey, Weigh};
+use super::shared::{Lost, PartKey, TableKey};
 use super::table::{Bounded, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
 use super::walker::{Pending, Walker};
@@ -58,10 +58,8 @@ impl KeptMask {
             stops.iter().all(stays) && !self.mask.is_within(stops)
         })
     }
-}
 
-impl Weigh for KeptMask {
-    fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         self.mask.memory_bytes() + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
     }
 }
@@ -74,7 +72,7 @@ pub(crate) struct KeptPart {
     pub(super) weight: usize,
 }
 
-impl Weigh for KeptPart {
+impl KeptPart {
     fn memory_bytes(&self) -> usize {
         let is_own = |part: &&Arc<Part>| Arc::strong_count(part) == 1;
         size_of::<Self>()
@@ -175,7 +173,11 @@ impl Generation {
             Arc::new(KeptMask::new(Mask::new(&parts), pending))
         };
         match self.content(top) {
-            Some(content) => self.tokens().index().masks.get_or_make(content, compute),
+            Some(content) => {
+                // Some day it may get a row.
+                let bytes = |kept: &KeptMask| kept.memory_bytes() + 4 * self.words();
+                self.tokens().index().masks.get_or_make(content, bytes, compute)
+            }
             None => compute(),
         }
     }
@@ -235,7 +237,10 @@ impl Generation {
                 Arc::new(build())
             } else {
                 let key = TableKey { state: self.terminals().fingerprint(state), trie: 0, node: Trie::ROOT };
-                self.tokens().index().tables.get_or_make(key, || Arc::new(build()))
+                self.tokens()
+                    .index()
+                    .tables
+                    .get_or_make(key, TerminalTable::memory_bytes, || Arc::new(build()))
             };
             self.note_table(table.memory_bytes());
             table
@@ -312,7 +317,11 @@ impl Generation {
             }
             let build = || TerminalTable::build(self.terminals(), state, self.tokens(), trie, node);
             let key = TableKey { state: self.terminals().fingerprint(state), trie: trie.number() + 1, node };
-            let table = self.tokens().index().tables.get_or_make(key, || Arc::new(build()));
+            let table = self
+                .tokens()
+                .index()
+                .tables
+                .get_or_make(key, TerminalTable::memory_bytes, || Arc::new(build()));
             self.note_table(table.memory_bytes());
             table
         })
@@ -334,7 +343,7 @@ impl Generation {
             let compute = || self.compute_mask_under(trie, node, state, rest, nesting);
             let Some(rest) = self.content(rest) else { return compute() };
             let key = PartKey { state: self.terminals().fingerprint(state), rest, trie: trie.number(), node };
-            self.tokens().index().parts.get_or_make(key, compute)
+            self.tokens().index().parts.get_or_make(key, KeptPart::memory_bytes, compute)
         })
     }
 

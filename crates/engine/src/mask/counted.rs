@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use super::shapes::{Counting, ShapeWalk, Tally};
-use super::shared::{TableKey, Weigh};
+use super::shared::TableKey;
 use super::table::TerminalTable;
 use super::tokens::Part;
 use crate::generation::Generation;
@@ -92,7 +92,7 @@ impl Generation {
         let turns = arena.turns(state).filter(|turns| arena.is_wide(turns.endless))?;
         let key = TableKey { state: arena.fingerprint(state), trie: 0, node: Trie::ROOT };
         let make = || Arc::new(self.make_counted_table(state, &turns));
-        let table = self.tokens().index().tables.get_or_make(key, make);
+        let table = self.tokens().index().tables.get_or_make(key, TerminalTable::memory_bytes, make);
         self.note_table(table.memory_bytes());
         Some(table)
     }

@@ -34,6 +34,5 @@ pub(crate) use fan::Fan;
 pub(crate) use rows::{Row, Rows, clear_bit, has_bit, set_bit};
 pub(crate) use shared::{
     KeyMasks, LostByKey, LostByNodes, SharedMasks, SharedParts, SharedTables, SubtreeMasks, SubtreeTables,
-    Weigh,
 };
 pub(crate) use table::TerminalTable;

@@ -1,8 +1,10 @@
-//! The token tables that all grammars of a vocabulary share.
+//! What all grammars of a vocabulary share: token tables, masks, and parts of masks.
 //!
-//! Keyed by the fingerprint of a terminal's state, so a JSON string has one table in the process however many schemas
-//! have one. Bounded in bytes: when full, the tables that were asked for least recently go. Whoever holds a table
-//! keeps it.
+//! Tables are keyed by the fingerprint of a terminal's state, so a JSON string has one table in the process however many
+//! schemas have one. Masks are keyed by what the top of a configuration means ([`Content`]). All are bounded in bytes: when
+//! full, those that were asked for least recently go. Whoever holds one keeps it.
+//!
+//! Besides, the memos of a generation, by the numbers that things have there.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -45,19 +47,20 @@ pub(crate) type SharedParts = Shared<PartKey, KeptPart>;
 /// The masks of tops of configurations.
 pub(crate) type SharedMasks = Shared<Content, KeptMask>;
 
-/// What grammars share has a size.
-pub(crate) trait Weigh {
-    /// The memory that it takes.
-    fn memory_bytes(&self) -> usize;
-}
-
 /// What grammars share, by what it is for.
 pub(crate) struct Shared<K, V>(Mutex<State<K, V>>);
 
 struct State<K, V> {
-    values: HashMap<K, (Arc<V>, u64)>,
+    values: HashMap<K, Kept<V>>,
     bytes: usize,
     clock: u64,
+}
+
+struct Kept<V> {
+    value: Arc<V>,
+    bytes: usize,
+    /// When it was last asked for.
+    used: u64,
 }
 
 impl<K, V> Default for Shared<K, V> {
@@ -66,34 +69,31 @@ impl<K, V> Default for Shared<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Weigh> Shared<K, V> {
-    /// The value of `key`, made by `make` if there is none. Others may make it at the same time; one is kept.
-    pub(super) fn get_or_make(&self, key: K, make: impl FnOnce() -> Arc<V>) -> Arc<V> {
-        if let Some(value) = self.get(&key) {
+impl<K: Eq + Hash, V> Shared<K, V> {
+    /// The value of `key`, made by `make` if there is none; `bytes` tells its size. Others may make it at the same time; one
+    /// is kept.
+    pub(super) fn get_or_make(
+        &self,
+        key: K,
+        bytes: impl FnOnce(&V) -> usize,
+        make: impl FnOnce() -> Arc<V>,
+    ) -> Arc<V> {
+        if let Some(value) = self.0.lock().get(&key) {
             return value;
         }
         let value = make();
+        let bytes = bytes(&value);
         let mut state = self.0.lock();
-        state.clock += 1;
-        let clock = state.clock;
-        if let Some((known, _)) = state.values.get(&key) {
-            return Arc::clone(known);
+        if let Some(known) = state.get(&key) {
+            return known;
         }
-        state.bytes += value.memory_bytes();
-        state.values.insert(key, (Arc::clone(&value), clock));
+        state.bytes += bytes;
+        let used = state.clock;
+        state.values.insert(key, Kept { value: Arc::clone(&value), bytes, used });
         if state.bytes > PROCESS.shared_tables() {
             state.evict();
         }
         value
-    }
-
-    fn get(&self, key: &K) -> Option<Arc<V>> {
-        let mut state = self.0.lock();
-        state.clock += 1;
-        let clock = state.clock;
-        let (value, used) = state.values.get_mut(key)?;
-        *used = clock;
-        Some(Arc::clone(value))
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -101,14 +101,21 @@ impl<K: Eq + Hash, V: Weigh> Shared<K, V> {
     }
 }
 
-impl<K: Eq + Hash, V: Weigh> State<K, V> {
+impl<K: Eq + Hash, V> State<K, V> {
+    fn get(&mut self, key: &K) -> Option<Arc<V>> {
+        self.clock += 1;
+        let kept = self.values.get_mut(key)?;
+        kept.used = self.clock;
+        Some(Arc::clone(&kept.value))
+    }
+
     /// Drops the half that was asked for least recently.
     fn evict(&mut self) {
-        let mut uses: Vec<u64> = self.values.values().map(|(_, used)| *used).collect();
+        let mut uses: Vec<u64> = self.values.values().map(|kept| kept.used).collect();
         let middle = uses.len() / 2;
         let (_, &mut median, _) = uses.select_nth_unstable(middle);
-        self.values.retain(|_, (_, used)| *used > median);
-        self.bytes = self.values.values().map(|(value, _)| value.memory_bytes()).sum();
+        self.values.retain(|_, kept| kept.used > median);
+        self.bytes = self.values.values().map(|kept| kept.bytes).sum();
     }
 }
 

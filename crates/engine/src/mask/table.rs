@@ -18,7 +18,6 @@ use std::sync::{Arc, OnceLock};
 use super::counted::Counts;
 use super::rows::Row;
 use super::shapes::{Counting, ShapeWalk};
-use super::shared::Weigh;
 use super::stay::Stay;
 use super::text::closed_nodes;
 use super::tokens::Part;
@@ -165,11 +164,9 @@ impl TerminalTable {
             Exits::ByByte(_) => &self.ends,
         }
     }
-}
 
-impl Weigh for TerminalTable {
-    /// Merged tries are counted as they will be.
-    fn memory_bytes(&self) -> usize {
+    /// The memory that the table takes; merged tries are counted as they will be.
+    pub(crate) fn memory_bytes(&self) -> usize {
         const A_CHILD: usize = 24;
         let exits = match &self.exits {
             Exits::Few(ends) => size_of_val(&**ends),
