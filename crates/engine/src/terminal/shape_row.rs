@@ -213,6 +213,11 @@ impl Arena {
         self.entry(id).endless.get().copied().unwrap_or(row.endless)
     }
 
+    /// The same, as far as it is easily seen.
+    pub(crate) fn easily_endless(&self, id: TerminalId) -> Endless {
+        self.known_endless(id, self.shape_row(id))
+    }
+
     /// Starts from all kinds, and drops those that any state reached by them does not take, until nothing changes. The states
     /// that are near come first, because they tell soonest what to drop. `None` if there are too many.
     fn endless_kinds(&self, id: TerminalId) -> Option<Endless> {
