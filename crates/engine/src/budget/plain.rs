@@ -101,7 +101,8 @@ impl<'g> PlainText<'g> {
         let is_alike = *self.counts.entry((counted.endless, counted.after)).or_insert_with(|| {
             let follows =
                 || terminals.row(counted.after).iter().any(|&(low, high, _)| meets(kinds, low, high));
-            kinds & !terminals.endless(counted.endless).kinds == 0 && !follows()
+            let endless = terminals.endless(counted.endless);
+            kinds & !endless.kinds == 0 && endless.length == u32::MAX && !follows()
         });
         let byte = self.ascii.iter().position(|&is_text| is_text).filter(|_| is_alike)?;
         let mut after = Configs::new();

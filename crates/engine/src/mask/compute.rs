@@ -281,7 +281,7 @@ impl Generation {
             return None;
         }
         let all = self.table_for(trie, node, relaxed);
-        match all.within_bounds(self.terminals(), state, relaxed, trie, node) {
+        match all.within_bounds(self.terminals(), state, relaxed, self.tokens().index(), trie, node) {
             Bounded::Same => Some(Arc::clone(all)),
             Bounded::Fewer(table) => {
                 self.note_table(table.memory_bytes());

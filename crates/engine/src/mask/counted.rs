@@ -35,7 +35,9 @@ impl Counts {
     /// Counts along all tokens; `None` if they cannot be told that close the string.
     fn new(arena: &Arena, turns: &Turns, index: &TokenIndex) -> Option<Self> {
         let counting = Counting { state: turns.endless, closing: closing_kinds(arena, turns)? };
-        let known = Endless { length: u32::MAX, ..arena.endless(turns.endless) };
+        // What stays in the text, and does not close it.
+        let known = Some(arena.endless(turns.text)).filter(|known| known.length == u32::MAX);
+        let known = known.unwrap_or(Endless::NOTHING);
         let (mut ranges, mut tokens, mut ends) = (Vec::new(), Vec::new(), Vec::new());
         ShapeWalk {
             arena,

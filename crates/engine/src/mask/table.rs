@@ -15,6 +15,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashSet;
+
 use super::counted::Counts;
 use super::rows::Row;
 use super::shapes::{Counting, ShapeWalk};
@@ -133,10 +135,11 @@ impl TerminalTable {
         arena: &Arena,
         state: TerminalId,
         relaxed: TerminalId,
+        index: &TokenIndex,
         trie: &Trie,
         root: NodeIndex,
     ) -> Bounded {
-        match lost_within_bounds(arena, trie, root, state, relaxed) {
+        match lost_within_bounds(arena, index, trie, root, (state, relaxed)) {
             Some(lost) if lost.nodes.is_empty() => Bounded::Same,
             // Where tokens that stayed leave the terminal is not known.
             Some(lost) if !lost.may_end => {
@@ -213,7 +216,7 @@ pub(super) fn excluded_nodes(
     if let Some((before, texts)) = arena.excluded_texts(key) {
         return closed_nodes(trie, root, &before, texts);
     }
-    let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _| false, |_, _, _| false);
+    let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _, _| false, |_, _, _, _| false);
     lost.map(|lost| lost.nodes).unwrap_or_default()
 }
 
@@ -221,20 +224,32 @@ pub(super) fn excluded_nodes(
 /// is too much work to find out.
 fn lost_within_bounds(
     arena: &Arena,
+    index: &TokenIndex,
     trie: &Trie,
     root: NodeIndex,
-    state: TerminalId,
-    relaxed: TerminalId,
+    (state, relaxed): (TerminalId, TerminalId),
 ) -> Option<Lost> {
     let heights = trie.heights();
     let height = |node: NodeIndex| u32::from(heights[node as usize]);
     // Most tokens are too short to tell the two apart, whatever states are on the way.
     let short = arena.agreed_bytes(state, relaxed);
     let is_short = |node: NodeIndex, depth: u32| depth + height(node) <= short;
-    let agrees = |node: NodeIndex, state: TerminalId, relaxed: TerminalId| {
-        arena.agree_within(state, relaxed, height(node))
+    // Nor does plain text, where any of it leads back.
+    let has_kinds = trie.number() == index.trie().number() && arena.is_wide(state);
+    let plain = if has_kinds { arena.easily_endless(state) } else { Endless::NOTHING };
+    let is_plain = |node: NodeIndex| {
+        plain.kinds != 0
+            && index.shapes().characters_at(node) & !plain.kinds == 0
+            && height(node) < plain.length
     };
-    lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, is_short, agrees)
+    let is_same = |node: NodeIndex, depth: u32, at: TerminalId| {
+        is_short(node, depth) || (at == state && is_plain(node))
+    };
+    // Along a long token the states differ for the same reason at each byte, until little of it is left.
+    let agrees = |node: NodeIndex, child: NodeIndex, state: TerminalId, relaxed: TerminalId| {
+        !Arena::looks_as_far(height(node), height(child)) && arena.agree_within(state, relaxed, height(child))
+    };
+    lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, is_same, agrees)
 }
 
 /// The nodes that one state reaches and another does not.
@@ -245,23 +260,28 @@ struct Lost {
     may_end: bool,
 }
 
-/// The nodes that the second of `states` reaches and the first does not. `is_same` may say of a node and how far it is below
-/// `root` that neither it nor anything below is lost, `agrees` of a node and the states there that nothing below is. Gives
-/// up after `most` nodes.
+/// The nodes that the second of `states` reaches and the first does not. `is_same` may say of a node, how far it is below
+/// `root` and the first state before it that neither it nor anything below is lost, `agrees` of a node, a child and the states there that nothing below the
+/// child is. Gives up after `most` nodes.
 fn lost_nodes(
     arena: &Arena,
     trie: &Trie,
     root: NodeIndex,
     states: (TerminalId, TerminalId),
     most: usize,
-    is_same: impl Fn(NodeIndex, u32) -> bool,
-    agrees: impl Fn(NodeIndex, TerminalId, TerminalId) -> bool,
+    is_same: impl Fn(NodeIndex, u32, TerminalId) -> bool,
+    agrees: impl Fn(NodeIndex, NodeIndex, TerminalId, TerminalId) -> bool,
 ) -> Option<Lost> {
     let mut lost = Lost { nodes: Vec::new(), may_end: false };
     let mut stack = vec![(root, 1, states.0, states.1)];
     let mut left = most;
+    // Of a state that is met again, more than one way on will be asked.
+    let mut met: FxHashSet<TerminalId> = FxHashSet::default();
     while let Some((node, depth, state, wider)) = stack.pop() {
         left = left.checked_sub(1)?;
+        if !met.insert(state) {
+            arena.row(state);
+        }
         let mut visit = |child: NodeIndex, wider: TerminalId| {
             if wider == TerminalId::NEVER {
                 return;
@@ -269,12 +289,12 @@ fn lost_nodes(
             let state = arena.step(state, trie.byte(child));
             if state == TerminalId::NEVER {
                 lost.nodes.push(child);
-            } else if state != wider && !trie.is_leaf(child) && !agrees(child, state, wider) {
+            } else if state != wider && !trie.is_leaf(child) && !agrees(node, child, state, wider) {
                 lost.may_end |= arena.is_nullable(state);
                 stack.push((child, depth + 1, state, wider));
             }
         };
-        let may_differ = |child: &NodeIndex| !is_same(*child, depth);
+        let may_differ = |child: &NodeIndex| !is_same(*child, depth, state);
         if let Some(bytes) = arena.ways_apart(state, wider) {
             for &byte in &bytes {
                 if let Some(child) = trie.child(node, byte).filter(may_differ) {

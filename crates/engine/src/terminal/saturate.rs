@@ -49,6 +49,11 @@ impl Arena {
         self.look_ahead(a, ahead) == self.look_ahead(b, ahead)
     }
 
+    /// Whether two numbers of bytes to come make no difference to [`Arena::agree_within`].
+    pub(crate) fn looks_as_far(a: u32, b: u32) -> bool {
+        Ahead::at_least(a) == Ahead::at_least(b)
+    }
+
     /// A number of bytes to come with which two states are known to do the same, as great as can be told.
     pub(crate) fn agreed_bytes(&self, a: TerminalId, b: TerminalId) -> u32 {
         let agrees = |&bytes: &u32| self.agree_within(a, b, bytes);

@@ -1,7 +1,5 @@
 //! The ways on from a state by kinds of bytes, for walks among the [shapes](crate::vocab::shapes) of tokens.
 
-use std::collections::VecDeque;
-
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
@@ -74,9 +72,15 @@ const WITHOUT_SPACES: [Sequence; 21] = [
 ];
 
 /// So many states are looked at to find out what keeps a state alive,
-const MAX_STATES: usize = 160;
+const MAX_STATES: usize = 64;
 /// and so many are made for it.
-const MAX_NEW_STATES: usize = 1_000;
+const MAX_NEW_STATES: usize = 1_500;
+/// A state is far away that is so many characters away,
+const FAR: u32 = 4;
+/// and a length that is less is not worth it.
+const SHORT: u32 = 8;
+/// If it ends only because there are many states, what is found of those on the way is kept for them if so much is left.
+const WORTH_NOTING: u32 = 32;
 
 /// All characters outside of ASCII, whole or begun.
 const ALL_OTHERS: KindSet = OTHER | SPACES | BEGUN;
@@ -170,14 +174,16 @@ impl Arena {
         }
         let endless = match self.without_bound(id) {
             // It may have a bound of its own, further in.
-            Some((endless, length)) => {
+            Some((endless, length)) if length >= SHORT || !self.is_bounded(id) => {
                 let Endless { kinds, length: inner } = self.endless(endless);
                 Endless { kinds, length: length.min(inner) }
             }
+            Some(_) => self.endless_kinds(id),
             None => {
                 let easily_seen = self.shape_row(id).endless;
                 let is_all = self.taken_kinds(id, ASCII | ALL_OTHERS).0 & !easily_seen.kinds == 0;
-                if is_all { easily_seen } else { self.endless_kinds(id).unwrap_or(easily_seen) }
+                let found = if is_all { easily_seen } else { self.endless_kinds(id) };
+                if found.kinds == 0 || found.length < SHORT { easily_seen } else { found }
             }
         };
         // What was found may be about this state as well, so that the slot must not be held meanwhile.
@@ -188,14 +194,7 @@ impl Arena {
     /// alive and is no longer keeps the bounded one alive. Where there must be some characters first, what comes after them
     /// is left out, for it may take others.
     fn without_bound(&self, id: TerminalId) -> Option<(TerminalId, u32)> {
-        let (first, after) = match *self.term(id) {
-            Term::Concat(first, after) => (first, after),
-            _ => (id, TerminalId::EMPTY),
-        };
-        let (inner, spelled) = match *self.term(first) {
-            Term::JsonText { inner, pending: 0 } => (inner, true),
-            _ => (first, false),
-        };
+        let (inner, spelled, after) = self.first_text(id);
         let (endless, after, length) = match *self.term(inner) {
             Term::Repeat { body, min, max } if min > 0 || max != Term::UNBOUNDED => {
                 let endless = self.is_one_character(body).then(|| self.repeat(body, 0, Term::UNBOUNDED))?;
@@ -208,37 +207,77 @@ impl Arena {
         Some((self.concat(endless, after), length))
     }
 
+    /// What a state begins with, as a text, whether it is spelled in JSON, and what comes after it.
+    fn first_text(&self, id: TerminalId) -> (TerminalId, bool, TerminalId) {
+        let (first, after) = match *self.term(id) {
+            Term::Concat(first, after) => (first, after),
+            _ => (id, TerminalId::EMPTY),
+        };
+        match *self.term(first) {
+            Term::JsonText { inner, pending: 0 } => (inner, true, after),
+            _ => (first, false, after),
+        }
+    }
+
+    /// Whether a state begins with a text of a bounded length.
+    fn is_bounded(&self, id: TerminalId) -> bool {
+        matches!(self.term(self.first_text(id).0), Term::Bounded { .. })
+    }
+
     /// The same, as far as it is known or easily seen.
     pub(crate) fn known_endless(&self, id: TerminalId, row: &ShapeRow) -> Endless {
         self.entry(id).walked.endless.get().copied().unwrap_or(row.endless)
     }
 
+    /// The same, as far as it is easily seen.
+    pub(crate) fn easily_endless(&self, id: TerminalId) -> Endless {
+        self.known_endless(id, self.shape_row(id))
+    }
+
     /// Starts from all kinds, and drops those that any state reached by them does not take, until nothing changes. The states
-    /// that are near come first, because they tell soonest what to drop. `None` if there are too many.
-    fn endless_kinds(&self, id: TerminalId) -> Option<Endless> {
+    /// that are near come first, because they tell soonest what to drop. Where there are too many states, or where far away
+    /// little is taken any more, the length ends there.
+    fn endless_kinds(&self, id: TerminalId) -> Endless {
         let mut kinds = ASCII | ALL_OTHERS;
         let most = self.len() + MAX_NEW_STATES;
         'again: while kinds != 0 {
+            let mut levels: Vec<States> = vec![States::from_slice(&[id])];
             let mut seen: HashSet<TerminalId> = HashSet::from_iter([id]);
-            let mut waiting = VecDeque::from([id]);
-            while let Some(at) = waiting.pop_front() {
-                let (taken, targets) = self.taken_kinds(at, kinds);
-                if taken != kinds {
-                    kinds = taken;
-                    continue 'again;
+            let (mut length, mut is_end) = (u32::MAX, false);
+            'levels: while let Some(level) = levels.last().filter(|level| !level.is_empty()) {
+                let (mut next, read) = (States::new(), levels.len() as u32 - 1);
+                for &at in level {
+                    let (taken, targets) = self.taken_kinds(at, kinds);
+                    let is_far = read >= FAR && taken.count_ones() < kinds.count_ones() / 2;
+                    if is_far || seen.len() > MAX_STATES || self.len() > most {
+                        (length, is_end) = (read, is_far);
+                        break 'levels;
+                    }
+                    if taken != kinds {
+                        kinds = taken;
+                        continue 'again;
+                    }
+                    next.extend(targets.into_iter().filter(|&target| seen.insert(target)));
                 }
-                waiting.extend(targets.into_iter().filter(|&target| seen.insert(target)));
-                if seen.len() > MAX_STATES || self.len() > most {
-                    return None;
-                }
+                levels.push(next);
             }
-            // The same holds for all the states that it leads to.
-            for state in seen.into_iter().filter(|&state| state != id) {
-                let _ = self.entry(state).walked.endless.set(Endless { kinds, length: u32::MAX });
-            }
-            break;
+            let noted = if is_end || length == u32::MAX { 1 } else { WORTH_NOTING };
+            self.note_endless(&levels, Endless { kinds, length }, noted);
+            return Endless { kinds, length };
         }
-        Some(Endless { kinds, length: u32::MAX })
+        Endless { kinds, length: u32::MAX }
+    }
+
+    /// The same holds for the states that it leads to, less what was read. It is noted where at least so much is left, unless
+    /// more is easily seen.
+    fn note_endless(&self, levels: &[States], Endless { kinds, length }: Endless, least: u32) {
+        for (level, read) in levels.iter().zip(0..).skip(1) {
+            let left = if length == u32::MAX { length } else { length.saturating_sub(read) };
+            let is_more = |state: TerminalId| self.shape_row(state).endless.kinds & !kinds != 0;
+            for &state in level.iter().filter(|&&state| left >= least && !is_more(state)) {
+                let _ = self.entry(state).walked.endless.set(Endless { kinds, length: left });
+            }
+        }
     }
 
     /// Those of `kinds` that a state takes, and the other states that they lead to. After a backslash few bytes may come,

@@ -31,9 +31,10 @@ impl TokenIndex {
         sorted.sort_by(|a, b| bytes(a).cmp(bytes(b)));
         let trie = Trie::from_sorted(sorted.iter().map(|token| (bytes(token), *token)));
         trie.heights();
+        let shapes = Shapes::new(&trie);
         TokenIndex {
-            shapes: Shapes::new(&trie),
-            plain_rows: PlainRows::new(table),
+            plain_rows: PlainRows::new(table, &shapes),
+            shapes,
             trie: Arc::new(trie),
             quoted: OnceLock::new(),
             tables: SharedTables::default(),

@@ -8,17 +8,21 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::TokenTable;
-use super::shapes::{KindSet, characters_of};
+use super::shapes::{KindSet, Shapes, characters_of};
+use super::{TokenId, TokenTable};
 use crate::mask::{Row, clear_bit, set_bit};
 
 /// Kinds of characters, and how many of them a token may have.
 type Key = (KindSet, u32);
 
-/// What a token is made of.
-struct Made {
+/// Tokens that are alike, side by side in the order of shapes.
+struct Group {
+    /// What they are made of.
     of: KindSet,
+    /// How many characters each has.
     characters: u32,
+    /// Where the next group begins.
+    end: u32,
 }
 
 /// How many characters begin in a text.
@@ -28,10 +32,13 @@ pub(crate) fn count_characters(bytes: &[u8]) -> usize {
 
 /// The rows of a vocabulary.
 pub(crate) struct PlainRows {
-    /// What each token is made of.
-    tokens: Box<[Made]>,
-    /// All tokens that have any, by the number of their characters.
-    longest_last: Box<[u32]>,
+    /// How many characters each token has.
+    characters: Box<[u32]>,
+    /// All tokens that have bytes, in the order of shapes.
+    tokens: Arc<[u32]>,
+    groups: Box<[Group]>,
+    /// All of them as a row.
+    all: Row,
     /// The rows that were asked for last, the last one last.
     known: Mutex<Vec<(Key, Arc<Row>)>>,
     /// The most characters that a token has.
@@ -42,16 +49,23 @@ pub(crate) struct PlainRows {
 const MAX_ROWS: usize = 256;
 
 impl PlainRows {
-    pub(super) fn new(table: &TokenTable) -> Self {
-        let made =
-            |bytes: &[u8]| Made { of: characters_of(bytes), characters: count_characters(bytes) as u32 };
-        let tokens: Box<[Made]> = table.iter().map(|(_, bytes)| made(bytes)).collect();
-        let characters = |token: &u32| tokens[*token as usize].characters;
-        let mut longest_last: Vec<u32> =
-            (0..tokens.len() as u32).filter(|token| characters(token) > 0).collect();
-        longest_last.sort_by_key(characters);
-        let longest = longest_last.last().map_or(0, characters);
-        PlainRows { longest_last: longest_last.into(), longest, tokens, known: Mutex::default() }
+    pub(super) fn new(table: &TokenTable, shapes: &Shapes) -> Self {
+        let characters: Box<[u32]> = table.iter().map(|(_, bytes)| count_characters(bytes) as u32).collect();
+        let tokens = Arc::clone(shapes.tokens());
+        let mut groups: Vec<Group> = Vec::new();
+        for (&token, end) in tokens.iter().zip(1..) {
+            let (of, characters) =
+                (characters_of(table.token_bytes(TokenId(token))), characters[token as usize]);
+            match groups.last_mut() {
+                Some(last) if (last.of, last.characters) == (of, characters) => last.end = end,
+                _ => groups.push(Group { of, characters, end }),
+            }
+        }
+        let longest = characters.iter().copied().max().unwrap_or(0);
+        let mut all = vec![0; characters.len().div_ceil(32)];
+        tokens.iter().for_each(|&token| set_bit(&mut all, token));
+        let (all, groups) = (Row::new(all), groups.into());
+        PlainRows { characters, tokens, groups, all, longest, known: Mutex::default() }
     }
 
     /// The row of the tokens that are made of `kinds`, with at most so many characters.
@@ -77,33 +91,30 @@ impl PlainRows {
 
     /// How many characters a token has.
     pub(crate) fn characters(&self, token: u32) -> usize {
-        self.tokens[token as usize].characters as usize
+        self.characters[token as usize] as usize
     }
 
+    /// Starts from all tokens or from none, whichever is nearer.
     fn build(&self, (kinds, most): Key) -> Row {
-        let fits = |token: &Made| token.of & !kinds == 0 && token.characters > 0;
-        let short =
-            self.longest_last.partition_point(|&token| self.tokens[token as usize].characters <= most);
-        let (short, long) = self.longest_last.split_at(short);
-        if short.len() < long.len() / 2 {
-            let mut words = vec![0; self.tokens.len().div_ceil(32)];
-            let fitting = short.iter().filter(|&&token| fits(&self.tokens[token as usize]));
-            fitting.for_each(|&token| set_bit(&mut words, token));
-            return Row::new(words);
+        let fits = |group: &Group| group.of & !kinds == 0 && group.characters <= most;
+        let begins = std::iter::once(0).chain(self.groups.iter().map(|group| group.end));
+        let ranges =
+            || self.groups.iter().zip(begins.clone()).map(|(group, begin)| (group, begin..group.end));
+        let count: usize = ranges().filter(|(group, _)| fits(group)).map(|(_, range)| range.len()).sum();
+        let are_few = count <= self.tokens.len() / 2;
+        let mut words =
+            if are_few { vec![0; self.characters.len().div_ceil(32)] } else { self.all.words().to_vec() };
+        let change = if are_few { set_bit } else { clear_bit };
+        for (_, range) in ranges().filter(|(group, _)| fits(group) == are_few) {
+            let tokens = &self.tokens[range.start as usize..range.end as usize];
+            tokens.iter().for_each(|&token| change(&mut words, token));
         }
-        if !long.is_empty() {
-            let mut words = self.get(kinds, self.longest).words().to_vec();
-            long.iter().for_each(|&token| clear_bit(&mut words, token));
-            return Row::new(words);
-        }
-        let word =
-            |tokens: &[Made]| tokens.iter().rev().fold(0, |word, token| word << 1 | u32::from(fits(token)));
-        Row::new(self.tokens.chunks(32).map(word).collect())
+        Row::new(words)
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.tokens)
-            + size_of_val(&*self.longest_last)
+        size_of_val(&*self.characters)
+            + size_of_val(&*self.groups)
             + self.known.lock().iter().map(|(_, row)| row.memory_bytes()).sum::<usize>()
     }
 }
@@ -120,7 +131,7 @@ mod tests {
         tokens.resize(40, "");
         tokens.push("xyz");
         let vocab = Vocab::new(tokens, VocabOptions::default()).unwrap();
-        let rows = PlainRows::new(vocab.table());
+        let rows = PlainRows::new(vocab.table(), &Shapes::new(vocab.table().index().trie()));
         let kind = |byte: u8| 1 << KIND_OF[usize::from(byte)];
         let held = |kinds, length| {
             let row = rows.get(kinds, length);

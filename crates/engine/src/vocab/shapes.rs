@@ -10,6 +10,8 @@
 //! 1. Nodes lie in depth-first order, as in a [`Trie`]; a sentinel closes the list.
 //! 2. Every node of the trie of tokens is a member of one shape, and its tokens are among that shape's.
 
+use std::sync::Arc;
+
 use super::trie::{NodeIndex, Trie};
 
 /// The number of a node in the trie of shapes.
@@ -122,7 +124,7 @@ struct ShapeNode {
 pub(crate) struct Shapes {
     nodes: Box<[ShapeNode]>,
     /// All tokens in the order of shapes.
-    tokens: Box<[u32]>,
+    tokens: Arc<[u32]>,
     /// The members of each shape, in the order of shapes.
     members: Box<[NodeIndex]>,
     /// The kinds of characters on the way to each node of the trie of tokens, its last byte, and on all ways below it.
@@ -230,7 +232,7 @@ impl Shapes {
     }
 
     /// All tokens, in the order of shapes.
-    pub(crate) fn tokens(&self) -> &[u32] {
+    pub(crate) fn tokens(&self) -> &Arc<[u32]> {
         &self.tokens
     }
 
