@@ -224,7 +224,7 @@ impl Generation {
             if let Some(table) = self.counted_table(state).or_else(bounded) {
                 return table;
             }
-            let build = || {
+            let all = || {
                 TerminalTable::build(
                     self.terminals(),
                     state,
@@ -233,6 +233,7 @@ impl Generation {
                     Trie::ROOT,
                 )
             };
+            let build = || self.spaced_table(state).unwrap_or_else(all);
             let table = if self.terminals().is_cheap(state) {
                 Arc::new(build())
             } else {

@@ -12,6 +12,7 @@
 //! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
 //! - [`shapes`]: walking the shapes of tokens; [`stay`]: the tokens that a walk finds; [`counted`]: strings that count
 //!   their characters.
+//! - [`spaced`]: tables of what stands behind spaces.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
 mod compute;
@@ -21,6 +22,7 @@ mod fan;
 mod rows;
 mod shapes;
 mod shared;
+mod spaced;
 mod stay;
 mod table;
 mod text;

@@ -48,6 +48,11 @@ impl Part {
         if part.extra.len() > FEW_EXTRA { part.of_one_row(words) } else { part }
     }
 
+    /// The row that it is, if it is one and nothing else.
+    pub(super) fn as_row(&self) -> Option<&Arc<Row>> {
+        self.base.as_ref().filter(|_| self.lost.is_empty() && self.extra.is_empty())
+    }
+
     /// The same tokens as one row.
     pub(super) fn in_one_row(&self, words: usize) -> Arc<Row> {
         let mut row = vec![0; words];

@@ -33,6 +33,7 @@ mod key_tests;
 mod saturate;
 mod shape_row;
 mod shortest;
+mod spaced;
 mod spelling;
 mod tagged;
 
@@ -45,3 +46,4 @@ pub(crate) use forced::{ForcedText, short_escapes};
 pub(crate) use json_text::stands_for_itself;
 pub(crate) use shape_row::{Endless, SEQUENCES, ShapeRow};
 pub(crate) use shortest::{NO_END, Shortest, Speller};
+pub(crate) use spaced::Spaced;
