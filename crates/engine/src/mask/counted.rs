@@ -113,3 +113,91 @@ impl Generation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tokenstile_grammar::frontends::ebnf;
+    use tokenstile_grammar::frontends::json_schema::{self, Options};
+    use tokenstile_grammar::{Budget, CancelFlag, Limits, passes};
+
+    use super::*;
+    use crate::config::SymbolKind;
+    use crate::vocab::{TokenTable, Vocab, VocabOptions};
+
+    /// All strings of up to three of these.
+    fn tokens() -> Vec<Vec<u8>> {
+        const PIECES: [&[u8]; 12] = [
+            b"a",
+            b"B1",
+            "\u{e9}".as_bytes(),
+            "\u{2028}".as_bytes(),
+            b"\xE2\x80",
+            b"\"",
+            b"\\n",
+            br"\u00e9",
+            br"\ud83d\ude00",
+            b"\\",
+            b"}",
+            b" ",
+        ];
+        let mut all: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut longest = all.clone();
+        for _ in 0..3 {
+            longest = longest.iter().flat_map(|text| PIECES.map(|piece| [text, piece].concat())).collect();
+            all.extend_from_slice(&longest);
+        }
+        all
+    }
+
+    /// A string after its first byte, and in JSON where there is a schema.
+    fn states(text: &str, table: &Arc<TokenTable>) -> (Arc<Generation>, Vec<TerminalId>) {
+        let budget = Budget::new(Limits::default(), CancelFlag::default());
+        let grammar = if text.starts_with('{') {
+            json_schema::parse(text, &Options::default(), &budget).unwrap().grammar
+        } else {
+            let text = format!(r#"root ::= "\"" {text} "\"" [ }}]* "!""#);
+            ebnf::parse(&text, "root", budget.limits(), &budget).unwrap()
+        };
+        let machine = passes::compile(&grammar, &budget).unwrap();
+        let generation = Generation::new(Arc::new(machine), Arc::clone(table));
+        let config = generation.step(generation.start(), b'"');
+        let state = |kind: SymbolKind| match kind {
+            SymbolKind::Terminal(state) => Some(generation.terminals().saturate(state)),
+            _ => None,
+        };
+        let items = generation.sets().items(config);
+        let states = items.iter().filter_map(|(symbol, _)| state(symbol.kind())).collect();
+        (generation, states)
+    }
+
+    #[test]
+    fn tables_are_those_of_a_walk() {
+        let vocab = Vocab::new(tokens(), VocabOptions::default()).unwrap();
+        let (table, trie) = (vocab.table(), vocab.table().index().trie());
+        let held = |kept: &TerminalTable| {
+            (0..table.len() as u32).filter(|&token| kept.stay.contains(token)).collect::<Vec<_>>()
+        };
+        let ends = |kept: &TerminalTable| kept.ends().iter().copied().collect::<BTreeSet<_>>();
+        for text in [
+            r#"[^"]{0,2}"#,
+            r#"[^"]{3}"#,
+            r#"[^"]{2,}"#,
+            r"[a-f0-9A-Z \u2028]{1,4}",
+            r#"{"type": "string", "maxLength": 2}"#,
+            r#"{"type": "string", "minLength": 1, "maxLength": 3}"#,
+            r#"{"type": "string", "pattern": "^.{2,}$"}"#,
+        ] {
+            let (generation, states) = states(text, table);
+            let counted: Vec<_> =
+                states.iter().filter_map(|&state| Some((state, generation.counted_table(state)?))).collect();
+            assert!(!counted.is_empty(), "{text}");
+            for (state, counted) in counted {
+                let walked = TerminalTable::build(generation.terminals(), state, table, trie, Trie::ROOT);
+                assert_eq!(held(&counted), held(&walked), "{text}");
+                assert_eq!(ends(&counted), ends(&walked), "{text}");
+            }
+        }
+    }
+}

@@ -73,8 +73,10 @@ const WITHOUT_SPACES: [Sequence; 21] = [
 
 /// So many states are looked at to find out what keeps a state alive,
 const MAX_STATES: usize = 64;
-/// and so many are made for it.
-const MAX_NEW_STATES: usize = 1_500;
+/// and so many are made for it,
+const MAX_NEW_STATES: usize = 500;
+/// or so many for a text of a bounded length.
+const MAX_NEW_BOUNDED: usize = 1_500;
 /// A state is far away that is so many characters away,
 const FAR: u32 = 4;
 /// and a length that is less is not worth it.
@@ -239,7 +241,7 @@ impl Arena {
     /// little is taken any more, the length ends there.
     fn endless_kinds(&self, id: TerminalId) -> Endless {
         let mut kinds = ASCII | ALL_OTHERS;
-        let most = self.len() + MAX_NEW_STATES;
+        let most = self.len() + if self.is_bounded(id) { MAX_NEW_BOUNDED } else { MAX_NEW_STATES };
         'again: while kinds != 0 {
             let mut levels: Vec<States> = vec![States::from_slice(&[id])];
             let mut seen: HashSet<TerminalId> = HashSet::from_iter([id]);
