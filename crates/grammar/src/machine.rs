@@ -282,6 +282,27 @@ impl Node {
         self.jumps.iter().copied().chain(self.edges.iter().map(|edge| edge.target)).chain(self.next())
     }
 
+    /// Replaces every node, every rule and the list that are named here.
+    pub(crate) fn renumber(
+        &mut self,
+        node_id: impl Fn(NodeId) -> NodeId,
+        rule_id: impl Fn(MachineRuleId) -> MachineRuleId,
+        list_id: impl Fn(ListId) -> ListId,
+    ) {
+        self.retarget(node_id);
+        for edge in &mut self.edges {
+            if let Label::Call(rule) = &mut edge.label {
+                *rule = rule_id(*rule);
+            }
+        }
+        if let Some(counter) = &mut self.counter {
+            counter.rule = rule_id(counter.rule);
+        }
+        if let Some(list) = &mut self.list {
+            list.list = list_id(list.list);
+        }
+    }
+
     /// Replaces every node that is named here.
     pub fn retarget(&mut self, map: impl Fn(NodeId) -> NodeId) {
         self.jumps.iter_mut().for_each(|jump| *jump = map(*jump));

@@ -14,6 +14,7 @@ use super::grammar::{Grammar, Rule, RuleOptions};
 use super::members::Layout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
+use crate::passes::Ready;
 use crate::regular::{CharSet, TagText};
 use crate::repeats::drop_repeats;
 
@@ -77,6 +78,8 @@ pub struct Builder {
     /// The expressions with their hashes.
     index: HashTable<(u64, ExprId)>,
     rules: Vec<(String, Option<ExprId>, RuleOptions)>,
+    /// The rule whose machine is known.
+    ready: Option<(RuleId, Arc<Ready>)>,
     max_rules: usize,
     max_exprs: usize,
 }
@@ -88,6 +91,7 @@ impl Builder {
             exprs: Vec::with_capacity(EXPECTED),
             index: HashTable::with_capacity(EXPECTED),
             rules: Vec::new(),
+            ready: None,
             max_rules: limits.max_rules,
             max_exprs: limits.max_exprs,
         }
@@ -96,7 +100,31 @@ impl Builder {
     /// What stands in for a builder that is lent away. Thousands of schemas go into one grammar, each with the builder lent
     /// to it, so this allocates nothing.
     pub(crate) fn lent() -> Self {
-        Builder { exprs: Vec::new(), index: HashTable::new(), rules: Vec::new(), max_rules: 0, max_exprs: 0 }
+        Builder {
+            exprs: Vec::new(),
+            index: HashTable::new(),
+            rules: Vec::new(),
+            ready: None,
+            max_rules: 0,
+            max_exprs: 0,
+        }
+    }
+
+    /// A builder that holds these expressions, each of them once and children first, with the same ids.
+    pub(crate) fn of_exprs(exprs: Vec<Expr>, limits: &Limits) -> Self {
+        let mut builder = Builder::new(limits);
+        for expr in exprs {
+            builder.add(hash_of(&expr), expr);
+        }
+        builder
+    }
+
+    /// A builder that holds the same expressions with the same ids, and has room for others.
+    pub(crate) fn copied(&self, limits: &Limits) -> Self {
+        let mut exprs = Vec::with_capacity(self.exprs.len().max(EXPECTED));
+        exprs.extend_from_slice(&self.exprs);
+        let index = self.index.clone();
+        Builder { exprs, index, max_rules: limits.max_rules, max_exprs: limits.max_exprs, ..Builder::lent() }
     }
 
     /// A builder that holds `grammar` already, with the same ids.
@@ -108,6 +136,7 @@ impl Builder {
             max_exprs: limits.max_exprs,
             exprs: grammar.exprs,
             index: grammar.index,
+            ready: grammar.ready,
             rules,
         }
     }
@@ -376,6 +405,11 @@ impl Builder {
         self.exprs
     }
 
+    /// Says that the machine of a rule is known. Only one rule can be so; that of another that was is lowered as all are.
+    pub(crate) fn set_ready(&mut self, rule: RuleId, ready: Arc<Ready>) {
+        self.ready = Some((rule, ready));
+    }
+
     /// How many rules were declared.
     pub fn rule_count(&self) -> usize {
         self.rules.len()
@@ -400,6 +434,6 @@ impl Builder {
             None => Err(Error::new(ErrorKind::Invalid, format!("rule {name:?} is used but never defined"))),
         };
         let rules = self.rules.into_iter().map(define).collect::<Result<Vec<_>>>()?;
-        Ok(Grammar { exprs: self.exprs, index: self.index, rules, root })
+        Ok(Grammar { exprs: self.exprs, index: self.index, rules, root, ready: self.ready })
     }
 }

@@ -1,8 +1,11 @@
 //! Rules and grammars.
 
+use std::sync::Arc;
+
 use hashbrown::HashTable;
 
 use super::expr::{Expr, ExprId, RuleId};
+use crate::passes::Ready;
 
 /// What a rule says beside its body.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +52,7 @@ pub struct Grammar {
     pub(super) index: HashTable<(u64, ExprId)>,
     pub(super) rules: Vec<Rule>,
     pub(super) root: RuleId,
+    pub(super) ready: Option<(RuleId, Arc<Ready>)>,
 }
 
 impl Grammar {
@@ -77,6 +81,16 @@ impl Grammar {
         let rules = self.rules.iter().map(|rule| size_of::<Rule>() + rule.name.len());
         let index = self.index.allocation_size();
         self.exprs.iter().map(Expr::memory_bytes).sum::<usize>() + rules.sum::<usize>() + index
+    }
+
+    /// The rule whose machine is known, and the machine.
+    pub(crate) fn ready(&self) -> Option<&(RuleId, Arc<Ready>)> {
+        self.ready.as_ref()
+    }
+
+    /// The same rules, starting from another.
+    pub(crate) fn with_root(self, root: RuleId) -> Self {
+        Grammar { root, ..self }
     }
 
     /// The rule that the language starts from.

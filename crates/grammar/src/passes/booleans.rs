@@ -78,6 +78,7 @@ fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<(Grammar, bool)
         })?;
         copy.define(id, body);
     }
+    copy.keep_ready();
     let (ready, has_dropped) = drop_too_long(copy.finish()?, budget)?;
     Ok((ready, is_whole.get() && !has_dropped))
 }

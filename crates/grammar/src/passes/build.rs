@@ -11,11 +11,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::analysis::nullable;
 use super::lists::conditions;
+use super::ready::Ready;
 use super::shape::{Shape, is_wide_terminal, shapes};
 use super::trim::reach;
 use crate::error::{Error, Result};
 use crate::ir::members::Layout;
-use crate::ir::{Builder, Expr, ExprId, Grammar, Rule, TokenSet};
+use crate::ir::{Builder, Expr, ExprId, Grammar, Rule, RuleId, TokenSet};
 use crate::limits::Budget;
 use crate::machine::{Counter, Edge, Label, List, ListId, MachineRuleId, MemberValue, Node, NodeId, Tagged};
 use crate::members::Conditions;
@@ -32,6 +33,8 @@ pub struct Draft {
     pub(super) exprs: Vec<Expr>,
     /// The ranks of the rules, if none of them had to be rewritten since they were looked at.
     pub(super) ranks: Option<Vec<u32>>,
+    /// The rule whose machine is known; its two nodes are joined by nothing yet.
+    pub(super) ready: Option<(MachineRuleId, Arc<Ready>)>,
 }
 
 /// A rule of the machine while it is being made.
@@ -69,7 +72,9 @@ impl Draft {
 
 /// The draft of `grammar`.
 pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
-    let (reachable, used) = reach(grammar, |_| true);
+    let is_ready = |rule: RuleId| grammar.ready().is_some_and(|(ready, _)| *ready == rule);
+    let (reachable, used) = reach(grammar, |_| true, |rule| !is_ready(rule));
+    let ready = grammar.ready().filter(|(rule, _)| reachable[rule.index()]);
     let conditions = all_conditions(grammar, &used, budget)?;
     let empty_list =
         |id: ExprId| conditions.get(&id).is_some_and(|conditions| conditions.may_end(&conditions.start()));
@@ -79,7 +84,10 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
         grammar,
         shapes: shapes(grammar),
         nullable,
-        terminals: Builder::new(budget.limits()),
+        terminals: match ready {
+            Some((_, ready)) => ready.terminals(budget.limits()),
+            None => Builder::new(budget.limits()),
+        },
         draft: Draft {
             nodes: Vec::new(),
             rules: Vec::new(),
@@ -90,6 +98,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
             tagged: Vec::new(),
             exprs: Vec::new(),
             ranks: None,
+            ready: ready.map(|(rule, ready)| (MachineRuleId(rule.0), Arc::clone(ready))),
         },
         conditions,
         lists: FxHashMap::default(),
@@ -106,7 +115,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     for (_, rule) in grammar.rules() {
         work.declare(rule.name.clone(), rule.options.temperature)?;
     }
-    for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()]) {
+    for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()] && !is_ready(*id)) {
         let target = work.counted(MachineRuleId(id.0), rule)?;
         work.define(target, rule.body);
         work.run()?;

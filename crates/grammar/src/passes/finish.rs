@@ -6,7 +6,7 @@ use super::left_recursion::left_calls;
 use super::stars;
 use crate::error::Result;
 use crate::limits::Budget;
-use crate::machine::{Label, List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId, Tagged};
+use crate::machine::{List, ListId, Machine, MachineRule, MachineRuleId, Node, NodeId, Tagged};
 use crate::repeats::drop_repeats;
 
 /// The machine of `draft`.
@@ -18,18 +18,8 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     let mut nodes: Vec<Node> = Vec::with_capacity(kept.nodes.len());
     for &old in &kept.nodes {
         let mut node = std::mem::take(&mut draft.nodes[old.0 as usize]);
-        node.retarget(|target| kept.node_id(target));
-        for edge in &mut node.edges {
-            if let Label::Call(rule) = &mut edge.label {
-                *rule = kept.rule_id(*rule);
-            }
-        }
-        if let Some(counter) = &mut node.counter {
-            counter.rule = kept.rule_id(counter.rule);
-        }
-        if let Some(list) = &mut node.list {
-            list.list = ListId(kept.list_ids[list.list.0 as usize]);
-        }
+        let list_id = |list: ListId| ListId(kept.list_ids[list.0 as usize]);
+        node.renumber(|node| kept.node_id(node), |rule| kept.rule_id(rule), list_id);
         nodes.push(node);
     }
     let mut rules: Vec<MachineRule> = Vec::with_capacity(kept.rules.len());
@@ -50,7 +40,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
     let counts_tokens = nodes.iter().any(|node| node.max_tokens.is_some());
-    Ok(Machine {
+    let mut machine = Machine {
         exprs: draft.exprs,
         token_sets: draft.token_sets,
         lists,
@@ -61,7 +51,11 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         accepts_empty: draft.accepts_empty,
         has_temperatures,
         counts_tokens,
-    })
+    };
+    if let Some((rule, ready)) = draft.ready {
+        ready.link(&mut machine, kept.rule_id(rule), budget)?;
+    }
+    Ok(machine)
 }
 
 /// Marks the nodes from which the end of their rule is reached by jumps alone.

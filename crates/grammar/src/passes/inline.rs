@@ -47,6 +47,9 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
         let recursive = is_circle(&graph, component);
         for &rule in component {
             let id = RuleId(rule);
+            if grammar.ready().is_some_and(|(ready, _)| *ready == id) {
+                continue;
+            }
             let body = grammar.rule(id).body;
             facts.compute(grammar, body, budget)?;
             let new = copy.copy(body, budget, &mut |_, _, expr| match expr {

@@ -34,6 +34,7 @@ pub mod linear;
 pub mod lists;
 mod marks;
 pub mod options;
+mod ready;
 mod rewrite;
 mod shape;
 mod stars;
@@ -47,6 +48,7 @@ use crate::limits::Budget;
 use crate::machine::Machine;
 
 pub use edge_bytes::ByteSet;
+pub use ready::Ready;
 
 /// `grammar` after one of the passes that give a grammar which can be printed; none if there is no such pass. For people
 /// who want to see what a pass does.

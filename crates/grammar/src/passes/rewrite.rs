@@ -1,11 +1,16 @@
 //! Rebuilding a grammar with some of its expressions replaced: what the passes on expressions share.
 
+use std::sync::Arc;
+
 use crate::error::Result;
 use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, copy_expr};
 use crate::limits::{Budget, Limits};
 
 /// What may stand for an expression, if not its copy.
 pub(super) type Replace<'r> = dyn FnMut(&mut Builder, ExprId, &Expr) -> Result<Option<ExprId>> + 'r;
+
+/// What stands for a rule that is dropped.
+const DROPPED: RuleId = RuleId(u32::MAX);
 
 /// A grammar that is being copied, expression by expression.
 pub(super) struct Rewriter<'g> {
@@ -27,7 +32,7 @@ impl<'g> Rewriter<'g> {
         let never = builder.never();
         let mut rules = Vec::with_capacity(grammar.rules().len());
         for (id, rule) in grammar.rules() {
-            rules.push(if keep(id) { builder.declare(&rule.name) } else { RuleId(u32::MAX) });
+            rules.push(if keep(id) { builder.declare(&rule.name) } else { DROPPED });
         }
         let count = grammar.exprs().len();
         Rewriter {
@@ -96,6 +101,14 @@ impl<'g> Rewriter<'g> {
     pub(super) fn define(&mut self, old: RuleId, body: ExprId) {
         let options = self.grammar.rule(old).options.clone();
         self.builder.define(self.rules[old.index()], body, options);
+    }
+
+    /// Says of the copy of a rule that its machine is known, if it is. The copy must mean the same.
+    pub(super) fn keep_ready(&mut self) {
+        let is_kept = |rule: &RuleId| self.rules[rule.index()] != DROPPED;
+        if let Some((rule, ready)) = self.grammar.ready().filter(|(rule, _)| is_kept(rule)) {
+            self.builder.set_ready(self.rules[rule.index()], Arc::clone(ready));
+        }
     }
 
     /// The finished copy.

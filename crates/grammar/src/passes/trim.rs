@@ -6,7 +6,7 @@
 use super::analysis::productive;
 use super::rewrite::Rewriter;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::{ExprId, Grammar};
+use crate::ir::{ExprId, Grammar, RuleId};
 use crate::limits::Budget;
 
 /// `grammar` without what is unproductive or unreachable.
@@ -20,7 +20,7 @@ pub(super) fn trimmed(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     if !productive[root.body.index()] {
         return Err(empty_language(grammar, &productive));
     }
-    let (reachable, visited) = reach(grammar, |id| productive[id.index()]);
+    let (reachable, visited) = reach(grammar, |id| productive[id.index()], |_| true);
     let is_whole = |id: ExprId| grammar.expr(id).children().iter().all(|child| productive[child.index()]);
     let kept = (0..).map(ExprId).zip(&visited).filter(|(_, visited)| **visited);
     let live = kept.filter(|&(id, _)| is_whole(id)).count();
@@ -36,11 +36,17 @@ pub(super) fn trimmed(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
         })?;
         copy.define(id, body);
     }
+    copy.keep_ready();
     copy.finish().map(Some)
 }
 
-/// Which rules and expressions are reached from the root through the expressions for which `passable` says so.
-pub(super) fn reach(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> (Vec<bool>, Vec<bool>) {
+/// Which rules and expressions are reached from the root through the expressions for which `passable` says so, and the
+/// bodies of the rules for which `is_open` does.
+pub(super) fn reach(
+    grammar: &Grammar,
+    passable: impl Fn(ExprId) -> bool,
+    is_open: impl Fn(RuleId) -> bool,
+) -> (Vec<bool>, Vec<bool>) {
     let mut rules = vec![false; grammar.rules().len()];
     let mut exprs = vec![false; grammar.exprs().len()];
     let mut stack: Vec<ExprId> = vec![grammar.rule(grammar.root()).body];
@@ -55,7 +61,7 @@ pub(super) fn reach(grammar: &Grammar, passable: impl Fn(ExprId) -> bool) -> (Ve
             continue;
         }
         for rule in expr.rules() {
-            if !std::mem::replace(&mut rules[rule.index()], true) {
+            if !std::mem::replace(&mut rules[rule.index()], true) && is_open(rule) {
                 stack.push(grammar.rule(rule).body);
             }
         }

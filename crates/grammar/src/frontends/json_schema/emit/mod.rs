@@ -4,6 +4,7 @@
 //! formula, so that what is named twice is emitted once and recursion is a rule that names itself. Rules are defined
 //! from a list of those still to do: nothing here recurses over the schema.
 
+mod any_value;
 mod arrays;
 mod layout;
 mod objects;
@@ -43,6 +44,9 @@ pub(super) struct Emitter<'b> {
     free: Option<ExprId>,
     /// Any text of the style, up to what ends it, once somebody has asked for it.
     raw: Option<ExprId>,
+    /// Whether the rule of any array and object may be one that was made before. That one is made of the schema that allows
+    /// anything, which has to do without it.
+    is_particular: bool,
 }
 
 /// A rule of containers that is still to be defined.
@@ -75,6 +79,7 @@ pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(
         pending: Vec::new(),
         free: None,
         raw: None,
+        is_particular: root != FormulaId::ANY,
     };
     emitter.exclude()?;
     let depth = Layout::start();
@@ -163,6 +168,12 @@ impl Emitter<'_> {
         } else {
             let name = format!("value_{}", self.builder().rule_count());
             let rule = self.builder().declare(name);
+            if formula == FormulaId::ANY
+                && self.is_particular
+                && let Some(ready) = any_value::containers(self.expander.options)
+            {
+                self.builder().set_ready(rule, ready);
+            }
             self.wait_for(rule, formula, depth, set, Form::Json);
             let call = self.builder().rule(rule);
             self.builder().alt([scalars, call])
