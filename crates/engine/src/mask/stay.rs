@@ -33,14 +33,12 @@ impl Ranges {
 }
 
 impl Stay {
-    /// As a part of masks, where `in_shapes` is all tokens in the order of shapes, and `words` the width of a row. One that is
-    /// of all tokens will be shared by many masks; those of subtrees are many, and a row for each would take much memory.
-    pub(super) fn into_part(mut self, in_shapes: &[u32], words: usize, of_all: bool) -> Part {
+    /// As a part of masks, where `in_shapes` is all tokens in the order of shapes, and `words` the width of a row.
+    pub(super) fn into_part(mut self, in_shapes: &[u32], words: usize) -> Part {
         for range in &self.ranges.0 {
             self.tokens.extend_from_slice(&in_shapes[range.start as usize..range.end as usize]);
         }
-        let make = if of_all { Part::to_share } else { Part::new };
-        make(words, self.base.as_ref(), self.tokens)
+        Part::to_share(words, self.base.as_ref(), self.tokens)
     }
 }
 
@@ -56,7 +54,7 @@ mod tests {
             stay.ranges.add(range);
         }
         assert_eq!(stay.ranges.0.len(), 3);
-        let part = stay.into_part(&in_shapes, 8, true);
+        let part = stay.into_part(&in_shapes, 8);
         let held: Vec<u32> = (0..256).filter(|&token| part.contains(token)).collect();
         assert_eq!(held, [7, 102, 103, 104, 105, 109, 110, 111, 115, 116, 117, 118, 119]);
     }

@@ -97,8 +97,7 @@ impl TerminalTable {
     ) -> Self {
         let Walked { stay, ends, mut tags } = walk(arena, state, tokens.index(), trie, root);
         let words = tokens.len().div_ceil(32);
-        let of_all = root == Trie::ROOT && trie.number() == tokens.index().trie().number();
-        let stay = stay.into_part(tokens.index().shapes().tokens(), words, of_all);
+        let stay = stay.into_part(tokens.index().shapes().tokens(), words);
         let (exits, ends) = gather(trie, ends, || Leaving::new(trie, root, &stay.in_one_row(words)));
         tags.sort_unstable();
         TerminalTable { stay: Arc::new(stay), exits, ends, tags: tags.into(), counts: OnceLock::new() }
