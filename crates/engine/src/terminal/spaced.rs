@@ -22,9 +22,9 @@ impl Arena {
         if self.is_nullable(then) || !is_one_byte(self.row(body)) {
             return None;
         }
-        let (spaced, begun) = (self.row(body), self.row(then));
+        let (before, begun) = (self.row(body), self.row(then));
         let is_apart = |&(low, high, _): &(u8, u8, TerminalId)| {
-            spaced.iter().all(|&(from, to, _)| high < from || to < low)
+            before.iter().all(|&(from, to, _)| high < from || to < low)
         };
         let count: usize = begun.iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum();
         (count <= MOST_BYTES && begun.iter().all(is_apart)).then_some(Spaced { spaces, then })
