@@ -77,10 +77,13 @@ pub(crate) enum MaskSlot<'a> {
     Known(&'a KeptMask),
 }
 
+/// The unions of pairs of sets.
+type Unions = Mutex<HashMap<(SetId, SetId), SetId>>;
+
 /// All sets of a generation.
 pub(crate) struct Sets {
     interner: Interner<Set>,
-    unions: Seldom<[Mutex<HashMap<(SetId, SetId), SetId>>; 16]>,
+    unions: Seldom<[Unions; 16]>,
     masks: boxcar::Vec<Arc<KeptMask>>,
     /// What items, masks and full step tables take, in bytes.
     link_bytes: AtomicUsize,
@@ -285,7 +288,7 @@ impl Sets {
         simple_union(a, b).or_else(|| self.union_shard(a, b).lock().get(&(a, b)).copied())
     }
 
-    fn union_shard(&self, a: SetId, b: SetId) -> &Mutex<HashMap<(SetId, SetId), SetId>> {
+    fn union_shard(&self, a: SetId, b: SetId) -> &Unions {
         &self.unions[(a.0 ^ b.0.rotate_left(3)) as usize % self.unions.len()]
     }
 }

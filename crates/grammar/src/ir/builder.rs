@@ -386,6 +386,10 @@ impl Builder {
     /// Gives a declared rule its body and options.
     pub fn define(&mut self, rule: RuleId, body: ExprId, options: RuleOptions) {
         let slot = &mut self.rules[rule.index()];
+        // What gets another body is not what was made ready.
+        if slot.1.is_some() {
+            self.ready.take_if(|(ready, _)| *ready == rule);
+        }
         slot.1 = Some(body);
         slot.2 = options;
     }

@@ -1,7 +1,7 @@
 //! From the intermediate form to the machine: [`compile`] is the ordered list of passes.
 //!
 //! A pass that has nothing to do says so, and the grammar is not copied. Each has a second form that takes the grammar and
-//! gives it back.
+//! gives it back. A rule whose machine was made before is stepped over, see [`Ready`].
 //!
 //! | pass | what it does |
 //! |---|---|

@@ -137,9 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn where_white_space_is_counted_nothing_is() {
-        let options = Options { max_whitespace: Some(2), ..lenient() };
-        assert!(compiled("{\"minProperties\": 1}", &options).0.ready().is_none());
+    fn with_other_white_space_or_in_strict_mode_nothing_is() {
+        for options in [Options { max_whitespace: Some(2), ..lenient() }, Options::default()] {
+            assert!(compiled("{\"minProperties\": 1}", &options).0.ready().is_none());
+        }
     }
 
     #[test]

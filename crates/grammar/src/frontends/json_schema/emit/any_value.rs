@@ -1,7 +1,8 @@
 //! The arrays and objects of any kind, whose machine is made once for all schemas.
 //!
 //! It depends on few of the options, and only such are looked at here as callers commonly have: free white space, JSON, and
-//! no strings that are excluded. The machine is that of the schema `true`.
+//! no strings that are excluded. In strict mode there are only empty ones, which are better written where they stand. The
+//! machine is that of the schema `true`.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,19 +17,19 @@ const CONTAINERS: RuleId = RuleId(1);
 
 /// The machine of all arrays and objects, if the options are common ones.
 pub(super) fn containers(options: &Options) -> Option<Arc<Ready>> {
-    static KNOWN: [OnceLock<Option<Arc<Ready>>>; 4] = [const { OnceLock::new() }; 4];
-    let is_common = options.any_whitespace
+    static KNOWN: [OnceLock<Option<Arc<Ready>>>; 2] = [const { OnceLock::new() }; 2];
+    let is_common = !options.strict_mode
+        && options.any_whitespace
         && options.max_whitespace.is_none()
         && options.style == Style::Json
         && options.excludes.is_empty()
         && options.patterns == Patterns::default();
-    let which = usize::from(options.strict_mode) + 2 * usize::from(options.any_order);
-    if is_common { KNOWN[which].get_or_init(|| make(options)).clone() } else { None }
+    let known = &KNOWN[usize::from(options.any_order)];
+    if is_common { known.get_or_init(|| make(options.any_order)).clone() } else { None }
 }
 
-fn make(options: &Options) -> Option<Arc<Ready>> {
-    let options =
-        Options { strict_mode: options.strict_mode, any_order: options.any_order, ..Options::default() };
+fn make(any_order: bool) -> Option<Arc<Ready>> {
+    let options = Options { strict_mode: false, any_order, ..Options::default() };
     let budget = Budget::default();
     let document = Document::parse("true", &budget).ok()?;
     let grammar = convert(&document, &options, &budget).ok()?.grammar;
