@@ -162,7 +162,7 @@ pub(crate) struct Mask {
 }
 
 /// A mask gets a row once putting it together was as much work as copying more rows than this,
-const WORTH_A_ROW: usize = 24;
+const WORTH_A_ROW: usize = 8;
 /// unless it has a single base and at most so many tokens beyond it: to set these costs no more than to copy a row.
 const FEW_EXTRA: usize = 96;
 /// To copy a row of so many words takes as long as to set a bit.
