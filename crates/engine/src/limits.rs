@@ -37,7 +37,8 @@ impl ProcessAccount {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// What the token tables that the grammars of one vocabulary share may take: an eighth of the whole.
+    /// What each of the things that the grammars of one vocabulary share may take, which are tables, masks and parts of
+    /// masks: an eighth of the whole.
     pub(crate) fn shared_tables(&self) -> usize {
         self.limit.load(Ordering::Relaxed) / 8
     }

@@ -211,7 +211,8 @@ impl Sets {
         let Some(links) = self.get(id).links.get() else { return MaskSlot::Unknown };
         let mask = links.mask.load(Ordering::Acquire);
         if !mask.is_null() {
-            // SAFETY: the pointer was stored by `remember_mask`, and points to a mask that `self.masks` holds. They are only ever appended there and live as long as `self`, whose lifetime the result has.
+            // SAFETY: the pointer was stored by `remember_mask`, and points to a mask that `self.masks` holds. Masks are
+            // only ever appended there and live as long as `self`, whose lifetime the result has.
             return MaskSlot::Known(unsafe { &*mask });
         }
         if links.too_shallow.load(Ordering::Acquire) { MaskSlot::TooShallow } else { MaskSlot::Unknown }
