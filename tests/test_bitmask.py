@@ -42,6 +42,8 @@ LAYOUTS = {
     "fortran order": lambda base: np.asfortranarray(base[:4, :WORDS]),
     "row of a transposed": lambda base: base.T[2, :WORDS],
     "uint32": lambda base: base[:3, :WORDS].view(np.uint32),
+    "a type with notes": lambda base: base[:3, :WORDS].view(np.dtype(np.int32, metadata={"kind": "mask"})),
+    "a subclass": lambda base: base[:3, :WORDS].view(type("Mask", (np.ndarray,), {})),
     "three-dimensional slice": lambda base: base.reshape(3, 4, 12)[1][:, :WORDS],
 }
 

@@ -3,8 +3,9 @@
 //! Reading order: [`mod@errors`], [`arguments`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
 //! [`batch`], one file for each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments and the
 //! report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms;
-//! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits.
+//! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits; [`allocator`].
 
+mod allocator;
 mod arguments;
 mod batch;
 mod body;
@@ -25,13 +26,12 @@ mod serialize;
 mod structural_tag;
 mod tokenizer_info;
 
-use mimalloc::MiMalloc;
 use pyo3::prelude::*;
 
-// PERF: compiling makes and drops many small things. The first mask of 4,000 tags with schemas of their own takes a quarter
-// less time with this allocator than with the system's (benchmarks/structural_tags.py).
+use allocator::Allocator;
+
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: Allocator = Allocator;
 
 /// The compiled part of tokenstile. Import from `tokenstile` instead.
 #[pymodule(gil_used = false)]

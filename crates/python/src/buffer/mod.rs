@@ -8,11 +8,12 @@
 //! PERF: this is on the path of every mask, which itself takes a fraction of a microsecond. Measured on one busy
 //! core of the kind that the benchmarks run on: `memoryview(array)` 394 ns, `array.__dlpack__()` 89 ns,
 //! `tensor.numpy()` 1650 ns, `tensor.__dlpack__()` 3614 ns, the five attributes of a tensor 505 ns together, its
-//! `data_ptr()` alone 87 ns. Hence numpy goes by `DLPack`, torch by attributes with the last layout remembered, and the
-//! buffer protocol serves the rest.
+//! `data_ptr()` alone 87 ns. Hence numpy goes by the fields of its arrays or by `DLPack`, torch by attributes with the
+//! last layout remembered, and the buffer protocol serves the rest.
 
 pub(crate) mod dlpack;
 pub(crate) mod mask;
+mod numpy;
 mod protocol;
 mod torch;
 
@@ -124,6 +125,9 @@ impl<'py> Array<'py> {
     pub(crate) fn open(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Self> {
         let py = object.py();
         if is_exactly(object, &NUMPY_ARRAY, "numpy", "ndarray") {
+            if let Some(layout) = numpy::layout_of(object) {
+                return Ok(Array { layout, _keeper: Keeper::Object(object.clone()) });
+            }
             if let Ok(array) = Self::open_by_dlpack(object) {
                 return Ok(array);
             }
