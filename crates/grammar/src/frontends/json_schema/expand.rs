@@ -214,8 +214,9 @@ impl<'b> Expander<'b> {
                 self.constant_set(value)
             }
             Formula::And(items) => {
-                let mut set = (*self.expand(items[0])?).clone();
-                for &item in &items[1..] {
+                let (first, rest) = self.known_part(&items);
+                let mut set = (*self.expand(first)?).clone();
+                for &item in rest {
                     let other = self.expand(item)?;
                     set = set.intersect(&other, &mut self.algebra)?;
                 }
@@ -236,6 +237,17 @@ impl<'b> Expander<'b> {
                 self.prune(&mut set)?;
                 Ok(set)
             }
+        }
+    }
+
+    /// A formula that is expanded already and stands for the first items of a conjunction, and the items that are left. Where
+    /// `if` follows `if`, each conjunction is one before it and one item more.
+    fn known_part<'i>(&self, items: &'i [FormulaId]) -> (FormulaId, &'i [FormulaId]) {
+        let (before, last) = items.split_at(items.len() - 1);
+        let known = (before.len() > 1).then(|| self.algebra.formulas.known_conjunction(before)).flatten();
+        match known.filter(|known| self.expanded.contains_key(known)) {
+            Some(known) => (known, last),
+            None => (items[0], &items[1..]),
         }
     }
 
@@ -291,6 +303,9 @@ impl<'b> Expander<'b> {
 
     /// What is left of a shape of objects when another is taken out of it.
     pub fn without_object(&mut self, shape: &ObjectShape, other: &ObjectShape) -> Result<Vec<ObjectShape>> {
+        if self.are_told_apart(shape, other)? {
+            return Ok(vec![shape.clone()]);
+        }
         let both = shape.intersect(other, &mut self.algebra);
         let mut common = ValueSet { objects: vec![both], ..ValueSet::never() };
         self.prune(&mut common)?;
@@ -306,6 +321,20 @@ impl<'b> Expander<'b> {
             left.extend(self.settled_object(both, EMPTINESS_DEPTH)?);
         }
         Ok(left)
+    }
+
+    /// Whether a key that one of two shapes asks for has no value that both allow. That is how alternatives are mostly told
+    /// apart, and it is seen without putting both together.
+    fn are_told_apart(&mut self, one: &ObjectShape, other: &ObjectShape) -> Result<bool> {
+        for name in one.required.iter().chain(other.required.iter()) {
+            let value = one.value_of(name, &mut self.algebra)?;
+            let other_value = other.value_of(name, &mut self.algebra)?;
+            let both = self.algebra.formulas.and(value, other_value);
+            if self.is_empty_to(both, EMPTINESS_DEPTH)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether every object of a shape is without a key that `way` is without; other ways are not looked at.
