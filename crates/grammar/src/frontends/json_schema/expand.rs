@@ -16,9 +16,9 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use emptiness::{EMPTINESS_DEPTH, EMPTINESS_FUEL};
 
-use super::documents::{Documents, Draft, Json, Located, SchemaId, Step};
+use super::documents::{Documents, Draft, Json, Located, Repeat, SchemaId, Step};
 use super::keywords;
-use super::report::{Finding, Outcome};
+use super::report::{Finding, Outcome, Report};
 use super::values::arrays::ArrayShape;
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
 use super::values::numbers::{Decimal, NumberSet};
@@ -62,6 +62,8 @@ pub struct Expander<'b> {
     pub options: &'b Options,
     /// What was found on the way.
     pub findings: Vec<Finding>,
+    /// The schemas that were met again at another place, and are found there too.
+    pub repeats: FxHashMap<SchemaId, Repeat>,
     /// Whether anybody asks for that.
     pub reports: bool,
     /// Whether it matters which keys and items were evaluated.
@@ -95,6 +97,7 @@ impl<'b> Expander<'b> {
             algebra: Algebra { formulas: Formulas::new(), languages: Languages::new(builder, budget) },
             options,
             findings: Vec::with_capacity(EXPECTED),
+            repeats: FxHashMap::default(),
             reports: true,
             tracks_evaluated,
             everything: ValueSet::any(),
@@ -124,8 +127,21 @@ impl<'b> Expander<'b> {
             Json::Bool(true) => FormulaId::ANY,
             Json::Bool(false) => FormulaId::NEVER,
             Json::Object(members) if members.is_empty() => FormulaId::ANY,
+            Json::Object(_) => {
+                let at = self.alike(at);
+                self.algebra.formulas.intern(Formula::Schema(at))
+            }
             _ => self.algebra.formulas.intern(Formula::Schema(at)),
         }
+    }
+
+    /// The schema that stands for all that mean the same.
+    fn alike(&mut self, again: Located) -> Located {
+        let Some((first, content)) = self.documents.first_alike(again, keywords::says) else { return again };
+        if self.reports {
+            self.repeats.insert(again.schema, Repeat { content, again: again.schema, first: first.schema });
+        }
+        first
     }
 
     /// The formula of the schema that is the value of a keyword.
@@ -364,6 +380,16 @@ impl<'b> Expander<'b> {
             self.noted = Some((at.schema, Arc::clone(&pointer)));
             self.findings.push(Finding { pointer, keyword: keyword.into(), outcome, note: note.into() });
         }
+    }
+
+    /// What became of the keywords that were met.
+    pub fn into_report(mut self) -> Report {
+        let mut repeats: Vec<Repeat> = self.repeats.into_values().collect();
+        repeats.sort_unstable();
+        let mut pointer = |schema: SchemaId| self.documents.shared_pointer(schema);
+        let repeats = repeats.iter().map(|repeat| (pointer(repeat.first), pointer(repeat.again)));
+        let repeats = repeats.collect();
+        Report::new(self.findings, repeats)
     }
 
     /// Whether what cannot be exact is left out with a warning.
