@@ -44,8 +44,7 @@ struct Built {
 
 impl Built {
     fn new(compiled: Arc<Compiled>, report: Report) -> Self {
-        let texts = report.iter().map(|finding| finding.pointer.len() + finding.note.len());
-        let report_bytes = size_of_val(&*report) + texts.sum::<usize>();
+        let report_bytes = report.memory_bytes();
         Built { compiled, report, report_bytes }
     }
 }

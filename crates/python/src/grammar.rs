@@ -326,7 +326,7 @@ impl Grammar {
     /// For a grammar that came from a JSON Schema: what became of each keyword. Empty for all others.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        json_schema::to_python(py, &self.report)
+        json_schema::to_python(py, self.report.findings())
     }
 
     /// The grammar as a JSON text, for ``deserialize_json``.

@@ -18,7 +18,7 @@ use crate::errors::{self, Source};
 use crate::limits::{CompileLimits, interruptible};
 
 /// What became of each keyword of a schema; empty for grammars that came from elsewhere.
-pub(crate) type Report = Arc<[Finding]>;
+pub(crate) type Report = Arc<front_end::Report>;
 
 const OUTCOMES: [Outcome; 5] =
     [Outcome::Exact, Outcome::Annotation, Outcome::Narrowed, Outcome::Widened, Outcome::Refused];
@@ -110,7 +110,7 @@ pub(crate) fn check_schema<'py>(
     let limits = CompileLimits::from_python(limits)?.grammar;
     let report = interruptible(py, limits, |budget| front_end::check(&text, &options, budget))?;
     let report = report.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
-    to_python(py, &report)
+    to_python(py, report)
 }
 
 /// The JSON text of anything that stands for a schema.
@@ -123,7 +123,7 @@ pub(crate) fn text_of(schema: &Bound<'_, PyAny>) -> PyResult<String> {
 }
 
 /// The report as a list of `tokenstile.Finding`.
-pub(crate) fn to_python<'py>(py: Python<'py>, report: &[Finding]) -> PyResult<Bound<'py, PyList>> {
+pub(crate) fn to_python(py: Python<'_>, report: Vec<Finding>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
     if report.is_empty() {
         return Ok(list);
@@ -142,11 +142,12 @@ pub(crate) fn to_python<'py>(py: Python<'py>, report: &[Finding]) -> PyResult<Bo
 }
 
 /// Warns of what was widened, if anything was.
-pub(crate) fn warn_of_widening(py: Python<'_>, report: &[Finding]) -> PyResult<()> {
-    let widened: Vec<_> = report.iter().filter(|finding| finding.outcome == Outcome::Widened).collect();
-    if widened.is_empty() {
+pub(crate) fn warn_of_widening(py: Python<'_>, report: &front_end::Report) -> PyResult<()> {
+    if !report.is_widened() {
         return Ok(());
     }
+    let is_widened = |finding: &Finding| finding.outcome == Outcome::Widened;
+    let widened: Vec<Finding> = report.findings().into_iter().filter(is_widened).collect();
     let listed = widened.iter().take(FINDINGS_IN_A_WARNING);
     let mut lines: Vec<_> =
         listed.map(|at| format!("at {:?}: {}: {}", at.pointer, at.keyword, at.note)).collect();
@@ -159,12 +160,12 @@ pub(crate) fn warn_of_widening(py: Python<'_>, report: &[Finding]) -> PyResult<(
 }
 
 /// The report as JSON, for serialized grammars.
-pub(crate) fn to_json(report: &[Finding]) -> Value {
+pub(crate) fn to_json(report: &front_end::Report) -> Value {
     let row = |finding: &Finding| {
         let outcome = finding.outcome.name();
         Value::from(vec![&*finding.pointer, &*finding.keyword, outcome, &*finding.note])
     };
-    report.iter().map(row).collect()
+    report.findings().iter().map(row).collect()
 }
 
 /// The report of [`to_json`], or nothing if it is not one.
@@ -177,7 +178,8 @@ pub(crate) fn from_json(value: &Value) -> Option<Report> {
         let (keyword, note) = (text(keyword)?.into(), text(note)?.into());
         Some(Finding { pointer: text(pointer)?.into(), keyword, outcome, note })
     };
-    value.as_array()?.iter().map(row).collect()
+    let findings: Option<Vec<Finding>> = value.as_array()?.iter().map(row).collect();
+    Some(Arc::new(findings?.into()))
 }
 
 fn registry(registry: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {

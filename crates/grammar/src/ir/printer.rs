@@ -57,7 +57,7 @@ fn binding(expr: &Expr) -> Binding {
 /// The source of an automaton without the parentheses around all of it, if there are, and how tightly it then binds.
 fn bare(source: &str) -> Option<(&str, Binding)> {
     let inner = source.strip_prefix('(')?.strip_suffix(')')?;
-    let (mut depth, mut has_choice) = (0_u32, false);
+    let (mut depth, mut binding) = (0_u32, Binding::Sequence);
     let (mut closing, mut is_escaped) = (None, false);
     for c in inner.chars() {
         if let Some(end) = closing {
@@ -72,11 +72,12 @@ fn bare(source: &str) -> Option<(&str, Binding)> {
             '[' => closing = Some(']'),
             '(' => depth += 1,
             ')' => depth = depth.checked_sub(1)?,
-            '|' => has_choice |= depth == 0,
+            '|' if depth == 0 => binding = Binding::Alternatives,
+            '&' if depth == 0 => binding = binding.min(Binding::Conjunction),
             _ => {}
         }
     }
-    Some((inner, if has_choice { Binding::Alternatives } else { Binding::Sequence }))
+    Some((inner, binding))
 }
 
 /// The children of an expression with the binding that their place asks for.

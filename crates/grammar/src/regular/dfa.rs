@@ -10,6 +10,8 @@
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 
+use smallvec::SmallVec;
+
 /// The number of a state.
 pub type StateId = u32;
 
@@ -40,6 +42,35 @@ impl Hash for Dfa {
 pub(super) struct State {
     pub(super) accepting: bool,
     pub(super) edges: Box<[(u8, u8, StateId)]>,
+}
+
+/// The states of an automaton that is known to be minimal, in their order: for code that finds no state twice, and comes to
+/// all of them breadth first.
+#[derive(Debug, Default)]
+pub(crate) struct MinimalStates(Vec<State>);
+
+impl MinimalStates {
+    /// How many states were added.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Adds a state with its edges, which are sorted.
+    pub(crate) fn push(&mut self, accepting: bool, edges: &[(u8, u8, StateId)]) {
+        let mut joined: SmallVec<[(u8, u8, StateId); 16]> = SmallVec::new();
+        for &(low, high, target) in edges {
+            match joined.last_mut() {
+                Some(last) if last.2 == target && last.1.checked_add(1) == Some(low) => last.1 = high,
+                _ => joined.push((low, high, target)),
+            }
+        }
+        self.0.push(State { accepting, edges: (&*joined).into() });
+    }
+
+    /// The automaton.
+    pub(crate) fn finish(self) -> Dfa {
+        Dfa::from_states(self.0)
+    }
 }
 
 impl Dfa {

@@ -32,6 +32,7 @@ pub(crate) use builder::useful_states;
 pub use charset::CharSet;
 pub(crate) use determinize::Survey;
 pub use determinize::{ExprSource, determinize};
+pub(crate) use dfa::MinimalStates;
 pub use dfa::{Dfa, StateId};
 pub use free_text::{FreeText, Spoiled};
 pub use lazy_dfa::LazyDfa;

@@ -16,9 +16,9 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use emptiness::{EMPTINESS_DEPTH, EMPTINESS_FUEL};
 
-use super::documents::{Documents, Draft, Json, Located, SchemaId, Step};
+use super::documents::{Documents, Draft, Json, Located, Repeat, SchemaId, Step};
 use super::keywords;
-use super::report::{Finding, Outcome};
+use super::report::{Finding, Outcome, Report};
 use super::values::arrays::ArrayShape;
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
 use super::values::numbers::{Decimal, NumberSet};
@@ -62,6 +62,8 @@ pub struct Expander<'b> {
     pub options: &'b Options,
     /// What was found on the way.
     pub findings: Vec<Finding>,
+    /// The schemas that were met again at another place, and are found there too.
+    pub repeats: FxHashMap<SchemaId, Repeat>,
     /// Whether anybody asks for that.
     pub reports: bool,
     /// Whether it matters which keys and items were evaluated.
@@ -95,6 +97,7 @@ impl<'b> Expander<'b> {
             algebra: Algebra { formulas: Formulas::new(), languages: Languages::new(builder, budget) },
             options,
             findings: Vec::with_capacity(EXPECTED),
+            repeats: FxHashMap::default(),
             reports: true,
             tracks_evaluated,
             everything: ValueSet::any(),
@@ -124,8 +127,21 @@ impl<'b> Expander<'b> {
             Json::Bool(true) => FormulaId::ANY,
             Json::Bool(false) => FormulaId::NEVER,
             Json::Object(members) if members.is_empty() => FormulaId::ANY,
+            Json::Object(_) => {
+                let at = self.alike(at);
+                self.algebra.formulas.intern(Formula::Schema(at))
+            }
             _ => self.algebra.formulas.intern(Formula::Schema(at)),
         }
+    }
+
+    /// The schema that stands for all that mean the same.
+    fn alike(&mut self, again: Located) -> Located {
+        let Some((first, content)) = self.documents.first_alike(again, keywords::says) else { return again };
+        if self.reports {
+            self.repeats.insert(again.schema, Repeat { content, again: again.schema, first: first.schema });
+        }
+        first
     }
 
     /// The formula of the schema that is the value of a keyword.
@@ -214,8 +230,9 @@ impl<'b> Expander<'b> {
                 self.constant_set(value)
             }
             Formula::And(items) => {
-                let mut set = (*self.expand(items[0])?).clone();
-                for &item in &items[1..] {
+                let (first, rest) = self.known_part(&items);
+                let mut set = (*self.expand(first)?).clone();
+                for &item in rest {
                     let other = self.expand(item)?;
                     set = set.intersect(&other, &mut self.algebra)?;
                 }
@@ -236,6 +253,17 @@ impl<'b> Expander<'b> {
                 self.prune(&mut set)?;
                 Ok(set)
             }
+        }
+    }
+
+    /// A formula that is expanded already and stands for the first items of a conjunction, and the items that are left. Where
+    /// `if` follows `if`, each conjunction is one before it and one item more.
+    fn known_part<'i>(&self, items: &'i [FormulaId]) -> (FormulaId, &'i [FormulaId]) {
+        let (before, last) = items.split_at(items.len() - 1);
+        let known = (before.len() > 1).then(|| self.algebra.formulas.known_conjunction(before)).flatten();
+        match known.filter(|known| self.expanded.contains_key(known)) {
+            Some(known) => (known, last),
+            None => (items[0], &items[1..]),
         }
     }
 
@@ -291,6 +319,9 @@ impl<'b> Expander<'b> {
 
     /// What is left of a shape of objects when another is taken out of it.
     pub fn without_object(&mut self, shape: &ObjectShape, other: &ObjectShape) -> Result<Vec<ObjectShape>> {
+        if self.are_told_apart(shape, other)? {
+            return Ok(vec![shape.clone()]);
+        }
         let both = shape.intersect(other, &mut self.algebra);
         let mut common = ValueSet { objects: vec![both], ..ValueSet::never() };
         self.prune(&mut common)?;
@@ -306,6 +337,20 @@ impl<'b> Expander<'b> {
             left.extend(self.settled_object(both, EMPTINESS_DEPTH)?);
         }
         Ok(left)
+    }
+
+    /// Whether a key that one of two shapes asks for has no value that both allow. That is how alternatives are mostly told
+    /// apart, and it is seen without putting both together.
+    fn are_told_apart(&mut self, one: &ObjectShape, other: &ObjectShape) -> Result<bool> {
+        for name in one.required.iter().chain(other.required.iter()) {
+            let value = one.value_of(name, &mut self.algebra)?;
+            let other_value = other.value_of(name, &mut self.algebra)?;
+            let both = self.algebra.formulas.and(value, other_value);
+            if self.is_empty_to(both, EMPTINESS_DEPTH)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether every object of a shape is without a key that `way` is without; other ways are not looked at.
@@ -335,6 +380,16 @@ impl<'b> Expander<'b> {
             self.noted = Some((at.schema, Arc::clone(&pointer)));
             self.findings.push(Finding { pointer, keyword: keyword.into(), outcome, note: note.into() });
         }
+    }
+
+    /// What became of the keywords that were met.
+    pub fn into_report(mut self) -> Report {
+        let mut repeats: Vec<Repeat> = self.repeats.into_values().collect();
+        repeats.sort_unstable();
+        let mut pointer = |schema: SchemaId| self.documents.shared_pointer(schema);
+        let repeats = repeats.iter().map(|repeat| (pointer(repeat.first), pointer(repeat.again)));
+        let repeats = repeats.collect();
+        Report::new(self.findings, repeats)
     }
 
     /// Whether what cannot be exact is left out with a warning.

@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar};
 use crate::limits::Budget;
 
-pub use report::{Finding, Outcome};
+pub use report::{Finding, Outcome, Report};
 pub use style::Style;
 
 /// Whether formats are enforced.
@@ -123,8 +123,8 @@ impl Default for Options {
 pub struct Converted {
     /// The grammar.
     pub grammar: Grammar,
-    /// What became of each keyword, in the order in which they were met.
-    pub report: Vec<Finding>,
+    /// What became of each keyword.
+    pub report: Report,
 }
 
 /// The grammar of a schema.
@@ -147,7 +147,7 @@ pub fn convert(root: &Document<'_>, options: &Options, budget: &Budget) -> Resul
     let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
     let formula = expander.formula_of(start);
     let (grammar, expander) = emit::emit(expander, formula)?;
-    Ok(Converted { grammar, report: report::settle(expander.findings) })
+    Ok(Converted { grammar, report: expander.into_report() })
 }
 
 /// What schemas that go into one grammar share.
@@ -188,7 +188,7 @@ pub(crate) fn convert_into(
 /// What would become of each keyword of a schema; a refusal is a finding and not an error.
 pub fn check(schema: &str, options: &Options, budget: &Budget) -> Result<Vec<Finding>> {
     match parse(schema, options, budget) {
-        Ok(converted) => Ok(converted.report),
+        Ok(converted) => Ok(converted.report.findings()),
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             let lenient = Options { on_unsupported: OnUnsupported::Warn, ..options.clone() };
             let refused = |mut finding: Finding| {
@@ -198,7 +198,7 @@ pub fn check(schema: &str, options: &Options, budget: &Budget) -> Result<Vec<Fin
                 finding
             };
             match parse(schema, &lenient, budget) {
-                Ok(converted) => Ok(converted.report.into_iter().map(refused).collect()),
+                Ok(converted) => Ok(converted.report.findings().into_iter().map(refused).collect()),
                 Err(_) => Ok(vec![refusal(&error)]),
             }
         }

@@ -10,8 +10,8 @@ use super::reader;
 use crate::error::Result;
 use crate::limits::Budget;
 
-/// The keywords that were seen as keys anywhere in a document. A key may be no keyword where it stands, so this errs to
-/// the side of more.
+/// What was seen of keys anywhere in a document: which keywords, and how many keys. A key may be no keyword where it stands,
+/// so this errs to the side of more.
 #[expect(clippy::struct_excessive_bools, reason = "one for each thing that costs where it is mentioned")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Mentions {
@@ -23,10 +23,13 @@ pub(super) struct Mentions {
     pub(super) dynamic: bool,
     /// `unevaluatedItems`, `unevaluatedProperties`: it matters which keyword looked at what.
     pub(super) unevaluated: bool,
+    /// How many keys there are.
+    pub(super) keys: usize,
 }
 
 impl Mentions {
     pub(super) fn note(&mut self, key: &str, value: &Json) {
+        self.keys += 1;
         if !key.starts_with(['$', 'u', 'i']) {
             return;
         }

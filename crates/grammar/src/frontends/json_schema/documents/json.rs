@@ -136,6 +136,11 @@ impl Object {
         found.map(|(name, value)| (&**name, value))
     }
 
+    /// The entry at a place.
+    pub fn entry_at(&self, place: usize) -> Option<(&str, &Json)> {
+        self.entries.get(place).map(|(key, value)| (&**key, value))
+    }
+
     /// Whether it has `key`.
     pub fn contains_key(&self, key: &str) -> bool {
         self.entry(key).is_some()

@@ -31,9 +31,10 @@
 //! for more.
 //!
 //! Reading order: `json`, `reader`, `document`; `draft`, `positions`; `location`, `resources`; `uri`, `fragment`,
-//! `addresses`, `resolve`; `scope`.
+//! `addresses`, `resolve`; `scope`; `contents`.
 
 mod addresses;
+mod contents;
 mod document;
 mod draft;
 mod fragment;
@@ -57,11 +58,13 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::limits::Budget;
 
 use addresses::Addresses;
+use contents::Contents;
 use location::{Location, Locations};
 use positions::Position;
 use resources::Resource;
 use scope::Scopes;
 
+pub use contents::{ContentId, Repeat};
 pub use document::Document;
 pub use draft::Draft;
 pub use json::{Json, MAX_DEPTH, Object};
@@ -96,6 +99,8 @@ pub struct Documents<'json> {
     resources: Vec<Resource<'json>>,
     addresses: Addresses,
     scopes: Scopes<'json>,
+    /// What schemas say, if there are many.
+    contents: Option<Box<Contents<'json>>>,
     /// The JSON Pointers that were written, by location.
     pointers: Vec<Option<Arc<str>>>,
     /// Where they are put together.
@@ -137,6 +142,7 @@ impl<'json> Documents<'json> {
             resources: Vec::new(),
             addresses: Addresses::of_registry(registry.iter().map(|(uri, _)| uri.as_str())),
             scopes: Scopes::new(is_dynamic),
+            contents: Contents::worth_it(sources.iter().map(|source| source.document.mentions().keys).sum()),
             pointers: Vec::new(),
             spelling: String::new(),
             budget,

@@ -1,6 +1,7 @@
 //! Tests of documents and references. Those against the official suite say in their prose what they check.
 
 mod base_uris;
+mod contents;
 mod hostile;
 mod pointers;
 mod reading;

@@ -256,7 +256,9 @@ impl Emitter<'_> {
 
     /// A JSON string of a set of texts.
     fn text(&mut self, texts: &TextSet) -> Result<ExprId> {
-        let text = texts.expr(&mut self.expander.algebra.languages)?;
+        let languages = &mut self.expander.algebra.languages;
+        let text = texts.expr(languages)?;
+        let text = languages.settled(text)?;
         let builder = self.builder();
         let quote = builder.bytes("\"");
         let body = builder.json_text(text);

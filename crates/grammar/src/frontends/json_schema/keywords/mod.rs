@@ -66,6 +66,8 @@ pub struct Keyword {
     apply: Option<Apply>,
     /// When it is applied.
     turn: Turn,
+    /// Whether nobody reads it: two schemas that differ in it alone mean the same.
+    is_remark: bool,
 }
 
 /// The order in which the keywords of a schema are applied. It changes no set, apart from the last turn.
@@ -87,11 +89,26 @@ const fn keyword(name: &'static str, apply: Apply, summary: &'static str) -> Key
         summary,
         apply: Some(apply),
         turn: Turn::First,
+        is_remark: false,
     }
 }
 
 const fn silent(name: &'static str, summary: &'static str) -> Keyword {
-    Keyword { name, since: Draft::Draft4, until: Draft::Draft202012, summary, apply: None, turn: Turn::First }
+    Keyword {
+        name,
+        since: Draft::Draft4,
+        until: Draft::Draft202012,
+        summary,
+        apply: None,
+        turn: Turn::First,
+        is_remark: false,
+    }
+}
+
+const fn remark(name: &'static str, summary: &'static str) -> Keyword {
+    let mut keyword = silent(name, summary);
+    keyword.is_remark = true;
+    keyword
 }
 
 impl Keyword {
@@ -202,20 +219,20 @@ pub const REGISTRY: &[Keyword] = &[
     silent("$recursiveAnchor", "a target of `$recursiveRef`")
         .since(Draft::Draft201909)
         .until(Draft::Draft201909),
-    silent("$defs", "schemas to refer to"),
-    silent("definitions", "schemas to refer to"),
+    remark("$defs", "schemas to refer to"),
+    remark("definitions", "schemas to refer to"),
     silent("$vocabulary", "of meta-schemas; ignored").since(Draft::Draft201909),
-    silent("$comment", "a remark"),
-    silent("title", "a remark"),
-    silent("description", "a remark"),
-    silent("default", "a remark"),
-    silent("examples", "a remark"),
-    silent("deprecated", "a remark"),
-    silent("readOnly", "a remark"),
-    silent("writeOnly", "a remark"),
-    silent("contentEncoding", "a remark"),
-    silent("contentMediaType", "a remark"),
-    silent("contentSchema", "a remark"),
+    remark("$comment", "a remark"),
+    remark("title", "a remark"),
+    remark("description", "a remark"),
+    remark("default", "a remark"),
+    remark("examples", "a remark"),
+    remark("deprecated", "a remark"),
+    remark("readOnly", "a remark"),
+    remark("writeOnly", "a remark"),
+    remark("contentEncoding", "a remark"),
+    remark("contentMediaType", "a remark"),
+    remark("contentSchema", "a remark"),
 ];
 
 static INDEX: LazyLock<FxHashMap<&'static str, usize>> =
@@ -224,6 +241,11 @@ static INDEX: LazyLock<FxHashMap<&'static str, usize>> =
 /// The keyword of a name, where the draft has it.
 pub fn find(name: &str, draft: Draft) -> Option<&'static Keyword> {
     INDEX.get(name).map(|&at| &REGISTRY[at]).filter(|keyword| keyword.is_in(draft))
+}
+
+/// Whether a schema may mean something else without the keyword of a name.
+pub fn says(name: &str) -> bool {
+    INDEX.get(name).is_some_and(|&at| !REGISTRY[at].is_remark)
 }
 
 /// What all keywords of a schema admit together.

@@ -63,16 +63,24 @@ fn exclude(
         left.dedup();
         objects = left;
     }
-    let scalars = ValueSet { objects: Vec::new(), ..other.1.clone() };
-    let mut common = alone.intersect(&scalars, &mut expander.algebra)?;
+    exclude_others(expander, alone, &other.1.without_objects())?;
+    values::check_count(objects.len())?;
+    alone.objects = objects;
+    Ok(())
+}
+
+/// The same where there are no objects in either.
+fn exclude_others(expander: &mut Expander<'_>, alone: &mut ValueSet, other: &ValueSet) -> Result<()> {
+    if alone.is_never() || other.is_never() {
+        return Ok(());
+    }
+    let mut common = alone.intersect(other, &mut expander.algebra)?;
     expander.prune(&mut common)?;
     if !expander.is_nothing(&common)? {
-        let mut rest = relevant(expander, &scalars, &common)?.complement(&mut expander.algebra)?;
+        let mut rest = relevant(expander, other, &common)?.complement(&mut expander.algebra)?;
         expander.prune(&mut rest)?;
         expander.narrow_to(alone, &rest)?;
     }
-    values::check_count(objects.len())?;
-    alone.objects = objects;
     Ok(())
 }
 

@@ -90,6 +90,11 @@ impl Formulas {
         id
     }
 
+    /// The conjunction of these items, which are sorted and several, if there is one already.
+    pub fn known_conjunction(&self, items: &[FormulaId]) -> Option<FormulaId> {
+        self.index.get(&Formula::And(items.into())).copied()
+    }
+
     /// Both.
     pub fn and(&mut self, left: FormulaId, right: FormulaId) -> FormulaId {
         match (left, right) {

@@ -99,6 +99,18 @@ impl ValueSet {
             && self.objects.is_empty()
     }
 
+    /// Its values other than objects.
+    #[must_use]
+    pub fn without_objects(&self) -> Self {
+        ValueSet {
+            numbers: self.numbers.clone(),
+            texts: self.texts.clone(),
+            arrays: self.arrays.clone(),
+            objects: Vec::new(),
+            ..*self
+        }
+    }
+
     /// What both have.
     pub fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Result<Self> {
         Ok(ValueSet {

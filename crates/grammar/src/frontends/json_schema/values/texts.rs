@@ -7,12 +7,13 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::error::Result;
-use crate::ir::{Builder, Expr, ExprId};
+use crate::ir::{Automaton, Builder, Expr, ExprId, Fragment, RuleOptions};
 use crate::limits::Budget;
 use crate::regular::{self, CharSet, Dfa};
 
@@ -33,7 +34,7 @@ pub struct Languages<'b> {
 /// What was found out about the expressions of a builder: it holds for all schemas that are put into the same one.
 #[derive(Debug, Default)]
 pub struct Known {
-    automata: FxHashMap<ExprId, Rc<Dfa>>,
+    automata: FxHashMap<ExprId, Arc<Dfa>>,
     /// The EBNF text of patterns, by expression.
     sources: FxHashMap<ExprId, String>,
     /// The texts that are not in a complement, by expression: a text is found among them without an automaton.
@@ -73,13 +74,40 @@ impl<'b> Languages<'b> {
     }
 
     /// The automaton of `expr`.
-    pub fn automaton(&mut self, expr: ExprId) -> Result<Rc<Dfa>> {
+    pub fn automaton(&mut self, expr: ExprId) -> Result<Arc<Dfa>> {
         if let Some(dfa) = self.known.automata.get(&expr) {
-            return Ok(Rc::clone(dfa));
+            return Ok(Arc::clone(dfa));
         }
-        let dfa = Rc::new(regular::determinize(&self.builder, expr, self.budget)?);
-        self.known.automata.insert(expr, Rc::clone(&dfa));
+        let dfa = Arc::new(regular::determinize(&self.builder, expr, self.budget)?);
+        self.known.automata.insert(expr, Arc::clone(&dfa));
         Ok(dfa)
+    }
+
+    /// A text to be emitted: a conjunction or a complement that was made an automaton, because somebody asked about it, is
+    /// that from here on, so that it is not made again.
+    pub fn settled(&mut self, expr: ExprId) -> Result<ExprId> {
+        let (body, most) = match *self.builder.expr(expr) {
+            Expr::AtMost { body, most } => (body, Some(most)),
+            _ => (expr, None),
+        };
+        if !matches!(self.builder.expr(body), Expr::And(_) | Expr::Not(_)) {
+            return Ok(expr);
+        }
+        let Some(dfa) = self.known.automata.get(&body).map(Arc::clone) else { return Ok(expr) };
+        let Some(source) = self.printed(body)? else { return Ok(expr) };
+        let made = self.builder.automaton(Automaton { source, dfa: dfa.into() });
+        Ok(most.map_or(made, |most| self.builder.at_most(made, most)))
+    }
+
+    /// The EBNF text of an expression of texts, which names no rule, unless it takes rules to write it down.
+    fn printed(&self, expr: ExprId) -> Result<Option<Arc<str>>> {
+        let mut builder = Builder::new(self.budget.limits());
+        let root = builder.declare("root");
+        let body = Fragment::new(&self.builder, expr).copy_into(&mut builder, self.budget)?;
+        builder.define(root, body, RuleOptions::default());
+        let text = builder.finish(root)?.to_string();
+        let text = text.strip_prefix("root ::= ").map(str::trim_end);
+        Ok(text.filter(|text| !text.contains('\n')).map(|text| format!("({text})").into()))
     }
 
     /// Whether `text` is in the language of `expr`.
@@ -181,13 +209,16 @@ impl TextSet {
     pub fn intersect(&self, other: &Self, languages: &mut Languages<'_>) -> Result<Self> {
         match (self, other) {
             (TextSet::Finite(texts), set) | (set, TextSet::Finite(texts)) => {
-                let mut kept = BTreeSet::new();
+                let mut kept = Vec::with_capacity(texts.len());
                 for text in texts.iter() {
                     if set.contains(text, languages)? {
-                        kept.insert(text.clone());
+                        kept.push(text);
                     }
                 }
-                Ok(TextSet::Finite(Rc::new(kept)))
+                if kept.len() == texts.len() {
+                    return Ok(TextSet::Finite(Rc::clone(texts)));
+                }
+                Ok(TextSet::Finite(Rc::new(kept.into_iter().cloned().collect())))
             }
             (
                 TextSet::Language { conjuncts, min, max },
@@ -376,5 +407,25 @@ pub fn prefix_tree(builder: &mut Builder, texts: &[&str]) -> ExprId {
             let skip = level.skip;
             levels.push(open(group, skip));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::{Options, parse};
+    use crate::frontends::ebnf;
+    use crate::limits::{Budget, Limits};
+
+    #[test]
+    fn texts_that_were_looked_into_print_and_read_back() {
+        let schema = r#"{"type": "string", "maxLength": 9, "allOf": [
+            {"pattern": "a|b"}, {"not": {"pattern": "ab"}}, {"not": {"pattern": "^c"}}]}"#;
+        let printed = |text: &str| {
+            let budget = Budget::default();
+            ebnf::parse(text, "root", &Limits::default(), &budget).unwrap().to_string()
+        };
+        let text = parse(schema, &Options::default(), &Budget::default()).unwrap().grammar.to_string();
+        assert!(text.contains('&') && text.contains('~'), "{text}");
+        assert_eq!(printed(&text), text);
     }
 }

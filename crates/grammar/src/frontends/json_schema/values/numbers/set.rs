@@ -106,7 +106,8 @@ impl NumberSet {
 
     /// Whether the set is that of all numbers.
     pub fn is_all(&self) -> bool {
-        *self == Self::all()
+        let [piece] = &*self.pieces else { return false };
+        piece.condition.is_anything() && piece.interval == Interval::all()
     }
 
     /// Whether `value` is in the set.
@@ -154,11 +155,23 @@ impl NumberSet {
 
     /// The numbers in both sets.
     pub fn intersect(&self, other: &Self, budget: &Budget) -> Result<Self> {
+        if self.is_empty() || other.is_all() {
+            return Ok(self.clone());
+        }
+        if other.is_empty() || self.is_all() {
+            return Ok(other.clone());
+        }
         self.sweep(other, budget, |one, other| one.intersect(other, budget))
     }
 
     /// The numbers in either set.
     pub fn unite(&self, other: &Self, budget: &Budget) -> Result<Self> {
+        if self.is_empty() || other.is_all() {
+            return Ok(other.clone());
+        }
+        if other.is_empty() || self.is_all() {
+            return Ok(self.clone());
+        }
         self.sweep(other, budget, |one, other| one.unite(other, budget))
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A state is the place in the text (before the point, behind it) and the memory of every tracker: one for each grid of
 //! the condition and one for each end of the interval. Only states that are reached are made, and those that come to the
-//! same are merged at the end: "multiple of 4" then needs three of them, because only two digits matter.
+//! same are merged at the end: "multiple of 4" then needs three of them, because only two digits matter. Where there are no
+//! bounds and all steps are whole, `residues` comes to the same by a shorter way.
 
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::super::set::Piece;
+use super::residues;
 use super::trackers::{BoundTracker, GridTracker, Memory, Part};
 use crate::error::Result;
 use crate::ir::Automaton;
@@ -20,11 +22,19 @@ use crate::regular::{Dfa, DfaBuilder, StateId};
 ///
 /// Without `points`, only digits are read.
 pub(in super::super) fn automaton(piece: &Piece, points: bool, budget: &Budget) -> Result<Automaton> {
-    let grids = piece.condition.steps().map(|step| GridTracker::new(step, budget)).collect::<Result<_>>()?;
-    let bounds = BoundTracker::of(&piece.interval);
-    let dfa = Explorer { piece, grids, bounds, points }.explore(budget)?;
+    let dfa = match residues::automaton(piece, points, budget)? {
+        Some(dfa) => dfa,
+        None => tracked(piece, points, budget)?,
+    };
     let source = format!("Decimals(\"{piece}\", points={points})").into();
     Ok(Automaton { source, dfa: Arc::new(dfa).into() })
+}
+
+/// The same, by trackers.
+fn tracked(piece: &Piece, points: bool, budget: &Budget) -> Result<Dfa> {
+    let grids = piece.condition.steps().map(|step| GridTracker::new(step, budget)).collect::<Result<_>>()?;
+    let bounds = BoundTracker::of(&piece.interval);
+    Explorer { piece, grids, bounds, points }.explore(budget)
 }
 
 /// Where in the text a state is.
@@ -155,5 +165,73 @@ fn read_bound(bound: &BoundTracker, memory: Memory, place: Place, symbol: Symbol
         (Symbol::Point, _) => bound.read_point(memory),
         (Symbol::Digit(digit), Part::Whole) => bound.read_whole(memory, digit),
         (Symbol::Digit(digit), Part::Fraction) => bound.read_place(memory, digit),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::condition::Condition;
+    use super::super::super::decimal::Decimal;
+    use super::super::super::interval::{Cut, Interval};
+    use super::*;
+
+    /// Sums over grids that are 0 or 1 everywhere.
+    fn conditions() -> Vec<Condition> {
+        let budget = Budget::default();
+        let multiples = |step: i64| Condition::multiples(Decimal::from(step));
+        let mut all: Vec<Condition> =
+            [2, 3, 4, 7, 8, 11, 12, 16, 20, 25, 30, 96, 125, 300, 1024].map(multiples).into();
+        let singles = all.clone();
+        for (one, other) in singles.iter().zip(singles.iter().skip(3)) {
+            let (both, either) = (one.intersect(other, &budget), one.unite(other, &budget));
+            let without = one.intersect(&other.complement(), &budget);
+            all.extend([both, either, without].map(Result::unwrap));
+        }
+        all.push(multiples(1));
+        let others: Vec<Condition> = all.iter().map(Condition::complement).collect();
+        all.extend(others);
+        all
+    }
+
+    #[test]
+    fn remainders_give_the_same_automata_as_trackers() {
+        let budget = Budget::default();
+        let mut compared = 0;
+        for condition in conditions() {
+            let from_zero = Interval { low: Cut::below(Decimal::zero()), high: Cut::End };
+            let above_zero = Interval { low: Cut::above(Decimal::zero()), high: Cut::End };
+            for interval in [from_zero, above_zero] {
+                let Some(piece) = Piece::tight(interval, condition.clone()).unwrap() else { continue };
+                for points in [true, false] {
+                    if let Some(dfa) = residues::automaton(&piece, points, &budget).unwrap() {
+                        assert_eq!(dfa, tracked(&piece, points, &budget).unwrap(), "{piece}, {points}");
+                        compared += 1;
+                    }
+                }
+            }
+        }
+        assert!(compared > 150, "only {compared} conditions were compared");
+    }
+
+    #[test]
+    fn bounds_are_left_to_trackers() {
+        let budget = Budget::default();
+        let of = |low: i64, step: i64| {
+            let interval = Interval { low: Cut::below(Decimal::from(low)), high: Cut::End };
+            let piece = Piece::tight(interval, Condition::multiples(Decimal::from(step))).unwrap().unwrap();
+            residues::automaton(&piece, true, &budget).unwrap().is_some()
+        };
+        assert!(of(0, 7));
+        assert!(!of(1, 7) && !of(14, 7) && !of(0, 1 << 20));
+    }
+
+    #[test]
+    fn a_long_period_takes_little() {
+        let budget = Budget::default();
+        let interval = Interval { low: Cut::below(Decimal::zero()), high: Cut::End };
+        let piece = Piece::tight(interval, Condition::multiples(Decimal::from(24_024))).unwrap().unwrap();
+        let dfa = residues::automaton(&piece, true, &budget).unwrap().unwrap();
+        assert!(dfa.matches(b"24024") && dfa.matches(b"720720.0") && !dfa.matches(b"24025"));
+        assert_eq!(dfa, tracked(&piece, true, &budget).unwrap());
     }
 }

@@ -19,6 +19,7 @@ mod automaton;
 mod digits;
 mod exponent;
 mod memo;
+mod residues;
 mod trackers;
 
 pub(super) use self::automaton::automaton;
