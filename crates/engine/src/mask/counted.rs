@@ -11,6 +11,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::shapes::{Counting, ShapeWalk, Tally};
 use super::shared::TableKey;
 use super::table::TerminalTable;
@@ -48,6 +50,7 @@ impl Counts {
             on_range: &mut |range, tally| ranges.push((range, tally)),
             on_tokens: &mut |some: &[u32], tally| tokens.extend(some.iter().map(|&token| (tally, token))),
             on_end: &mut |node, _, tally| ends.push((tally, node)),
+            met: FxHashSet::default(),
         }
         .walk(Shapes::ROOT, turns.endless);
         let in_shapes = index.shapes().tokens();

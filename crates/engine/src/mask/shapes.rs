@@ -8,6 +8,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use crate::terminal::{Arena, Endless, ShapeRow, TerminalId};
 use crate::vocab::shapes::{KIND_OF, KindSet, ShapeIndex, Shapes, character_kind};
 use crate::vocab::trie::{NodeIndex, Trie};
@@ -26,6 +28,8 @@ pub(super) struct ShapeWalk<'w, T, E> {
     /// Told of other such tokens, and of ends, as in [`walk_terminal`](super::walk::walk_terminal).
     pub(super) on_tokens: &'w mut T,
     pub(super) on_end: &'w mut E,
+    /// The states along tokens that have no way beside.
+    pub(super) met: FxHashSet<TerminalId>,
 }
 
 /// What characters are counted: those that begin in a state, with bytes that are not of the kinds that close.
@@ -194,6 +198,10 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
             // The states along a token of many spaces are asked for nothing else, so that their rows are not made.
             if self.is_path(node) && !arena.has_shape_row(state) {
                 let child = node + 1;
+                // Of a state that is met again, more than one way on will be asked.
+                if !self.met.insert(state) {
+                    arena.row(state);
+                }
                 let next = arena.step(state, trie.byte(child));
                 self.enter_node(child, next, member, Endless::NOTHING, stack);
                 continue;

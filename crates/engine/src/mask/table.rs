@@ -349,7 +349,8 @@ fn walk(arena: &Arena, state: TerminalId, index: &TokenIndex, trie: &Trie, root:
             let on_range = &mut |range, _| stay.ranges.add(range);
             let on_tokens = &mut |tokens: &[u32], _| stay.tokens.extend_from_slice(tokens);
             let on_end = &mut |node, state, _| on_end(node, state);
-            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_tokens, on_end }
+            let met = FxHashSet::default();
+            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_tokens, on_end, met }
                 .walk(shape, state);
         }
     }
