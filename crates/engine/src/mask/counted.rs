@@ -50,6 +50,7 @@ impl Counts {
             on_range: &mut |range, tally| ranges.push((range, tally)),
             on_tokens: &mut |some: &[u32], tally| tokens.extend(some.iter().map(|&token| (tally, token))),
             on_end: &mut |node, _, tally| ends.push((tally, node)),
+            tokens: None,
             met: FxHashSet::default(),
         }
         .walk(Shapes::ROOT, turns.endless);
