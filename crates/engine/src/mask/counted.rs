@@ -16,6 +16,7 @@ use rustc_hash::FxHashSet;
 use super::shapes::{Counting, ShapeWalk, Tally};
 use super::shared::TableKey;
 use super::table::TerminalTable;
+use super::together::Sets;
 use super::tokens::Part;
 use crate::generation::Generation;
 use crate::terminal::{Arena, Endless, TerminalId, Turns};
@@ -52,6 +53,7 @@ impl Counts {
             on_end: &mut |node, _, tally| ends.push((tally, node)),
             tokens: None,
             met: FxHashSet::default(),
+            sets: Sets::default(),
         }
         .walk(Shapes::ROOT, turns.endless);
         let in_shapes = index.shapes().tokens();

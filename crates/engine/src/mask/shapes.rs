@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
+use super::together::Sets;
 use crate::terminal::{Arena, Endless, ShapeRow, TerminalId};
 use crate::vocab::TokenTable;
 use crate::vocab::shapes::{KIND_OF, KindSet, ShapeIndex, Shapes, character_kind};
@@ -33,6 +34,8 @@ pub(super) struct ShapeWalk<'w, T, E> {
     pub(super) tokens: Option<&'w TokenTable>,
     /// The states along tokens that have no way beside.
     pub(super) met: FxHashSet<TerminalId>,
+    /// The sets of states that were followed at once.
+    pub(super) sets: Sets,
 }
 
 /// What characters are counted: those that begin in a state, with bytes that are not of the kinds that close.
@@ -92,8 +95,8 @@ pub(super) struct Member {
 pub(super) struct Place<'w> {
     end: ShapeIndex,
     pub(super) state: TerminalId,
-    pub(super) row: &'w ShapeRow,
-    pub(super) endless: Endless,
+    row: &'w ShapeRow,
+    endless: Endless,
     pub(super) depth: Depth,
     tally: Tally,
 }
@@ -118,7 +121,7 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
 
     /// What there is at a shape, `read` bytes below the root and one. The place to go on from, if its children are to be
     /// walked.
-    fn enter_shape(&mut self, shape: ShapeIndex, place: &Place<'w>, read: usize) -> Option<Place<'w>> {
+    fn enter_shape(&mut self, shape: ShapeIndex, place: &Place<'_>, read: usize) -> Option<Place<'w>> {
         let shapes = self.shapes;
         let (kind, end) = (shapes.kind(shape), shapes.end(shape));
         let (kinds, height) = (shapes.characters(shape), shapes.height(shape));

@@ -8,18 +8,91 @@
 use smallvec::SmallVec;
 
 use super::shapes::{Depth, Member, Place, ShapeWalk, Tally};
-use crate::terminal::{Arena, Endless, ShapeRow, TerminalId};
-use crate::vocab::shapes::{KIND_OF, KindSet, ShapeIndex, bytes_of, character_kind};
+use crate::terminal::{Arena, Endless, TerminalId};
+use crate::vocab::shapes::{ASCII, KIND_OF, KINDS, KindSet, ShapeIndex, bytes_of, character_kind};
 use crate::vocab::trie::NodeIndex;
 use crate::vocab::{TokenId, TokenTable};
 
-/// More states than this are not followed at once.
+/// More states than this are not followed at once,
 const MOST_STATES: usize = 4;
+/// and no more sets of them are made in a walk.
+const MOST_SETS: usize = 256;
 
-/// The states that members of a shape may be in: no two the same.
+/// States that members of a shape may be in: sorted, no two the same.
 type States = SmallVec<[TerminalId; MOST_STATES]>;
 
-/// The state in which all members were once, and how many bytes were read before it.
+/// Such states, with what is known of all of them.
+struct Set {
+    states: States,
+    /// What keeps each of them alive.
+    endless: Endless,
+    /// Where they lead with each kind of bytes, once that was asked.
+    ahead: [Option<Ahead>; KINDS],
+}
+
+/// Where states lead with a kind of bytes.
+#[derive(Clone, Copy)]
+enum Ahead {
+    Nowhere,
+    /// All of them on, to the set with this number. No token may end the terminal there.
+    On(usize),
+    /// Some lead nowhere or to an end, or there are too many.
+    Apart,
+}
+
+/// The sets of a walk.
+#[derive(Default)]
+pub(super) struct Sets(Vec<Set>);
+
+impl Sets {
+    /// The number of the set of some states.
+    fn intern(&mut self, arena: &Arena, mut states: States) -> usize {
+        states.sort_unstable();
+        if let Some(known) = self.0.iter().position(|set| set.states == states) {
+            return known;
+        }
+        let all = states.iter().map(|&state| arena.easily_endless(state));
+        let endless = all.reduce(|a, b| Endless { kinds: a.kinds & b.kinds, length: a.length.min(b.length) });
+        let endless = endless.unwrap_or(Endless::NOTHING);
+        self.0.push(Set { states, endless, ahead: [None; KINDS] });
+        self.0.len() - 1
+    }
+
+    /// Where a set leads with a kind of bytes. Not all members of a shape need come to all of the states.
+    fn ahead(&mut self, arena: &Arena, set: usize, kind: u8) -> Ahead {
+        if let Some(known) = self.0[set].ahead[usize::from(kind)] {
+            return known;
+        }
+        let next = after(arena, &self.0[set].states, kind);
+        let ends = |state: &TerminalId| *state == TerminalId::NEVER || arena.is_nullable(*state);
+        let ahead = match next.len() {
+            1 if next[0] == TerminalId::NEVER => Ahead::Nowhere,
+            1..=MOST_STATES if self.0.len() < MOST_SETS && !next.iter().any(ends) => {
+                Ahead::On(self.intern(arena, next))
+            }
+            _ => Ahead::Apart,
+        };
+        self.0[set].ahead[usize::from(kind)] = Some(ahead);
+        ahead
+    }
+}
+
+/// The states after some states and any byte of a kind, none more than once.
+fn after(arena: &Arena, states: &[TerminalId], kind: u8) -> States {
+    let mut next = States::new();
+    for &state in states {
+        let dense = arena.dense(state);
+        for &byte in bytes_of(kind) {
+            let target = dense[usize::from(byte)];
+            if !next.contains(&target) {
+                next.push(target);
+            }
+        }
+    }
+    next
+}
+
+/// The state in which all members were before they parted, and how many bytes were read before it.
 #[derive(Clone, Copy)]
 struct Origin<'w> {
     tokens: &'w TokenTable,
@@ -27,40 +100,42 @@ struct Origin<'w> {
     read: usize,
 }
 
-/// Where the walk is.
-struct Crossing<'w> {
-    end: ShapeIndex,
-    states: SmallVec<[(TerminalId, &'w ShapeRow, Endless); MOST_STATES]>,
-    depth: Depth,
+impl Origin<'_> {
+    /// The state after the first `read` bytes of a token.
+    fn follow(&self, arena: &Arena, token: u32, read: usize) -> TerminalId {
+        let bytes = self.tokens.token_bytes(TokenId(token));
+        let bytes = bytes.get(self.read..read).unwrap_or_default();
+        bytes.iter().fold(self.state, |state, &byte| arena.next(state, byte))
+    }
 }
 
-/// Where the states lead with a kind of bytes.
-enum Ahead {
-    Nowhere,
-    On(States),
-    /// Some lead nowhere, or there are too many.
-    Apart,
+/// Where the walk is: in a set, at a shape with this end.
+#[derive(Clone, Copy)]
+struct Crossing {
+    end: ShapeIndex,
+    set: usize,
+    depth: Depth,
 }
 
 impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<'w, T, E> {
     /// Walks `shape`, whose members part after `place`, where `read` bytes were read. Whether it is worth it.
-    pub(super) fn walk_together(&mut self, shape: ShapeIndex, place: &Place<'w>, read: usize) -> bool {
+    pub(super) fn walk_together(&mut self, shape: ShapeIndex, place: &Place<'_>, read: usize) -> bool {
+        let kind = self.shapes.kind(shape);
         let Some(tokens) = self.tokens.filter(|_| self.is_hardly_endless(shape, place.state)) else {
             return false;
         };
         let origin = Origin { tokens, state: place.state, read };
-        let before = [(place.state, place.row, place.endless)];
-        let before = Crossing { end: shape, states: SmallVec::from_slice(&before), depth: place.depth };
-        let Ahead::On(_) = self.ahead(&before, shape) else { return false };
-        let mut path: Vec<Crossing<'w>> = Vec::new();
-        path.extend(self.cross(shape, &before, origin, read + 1));
-        let mut at = shape + 1;
-        while let Some(here) = path.last() {
+        let set = self.sets.intern(self.arena, States::from_slice(&[place.state]));
+        let Ahead::On(_) = self.sets.ahead(self.arena, set, kind) else { return false };
+        let before = Crossing { end: self.shapes.end(shape), set, depth: place.depth };
+        let mut path: Vec<Crossing> = vec![before];
+        let mut at = shape;
+        while let Some(&here) = path.last() {
             if at >= here.end {
                 path.pop();
                 continue;
             }
-            let next = self.cross(at, here, origin, read + 1 + path.len());
+            let next = self.cross(at, here, origin, read + path.len());
             at = if next.is_some() { at + 1 } else { self.shapes.end(at) };
             path.extend(next);
         }
@@ -70,90 +145,51 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
     /// Whether most members of a shape come to states that little is known to keep alive, so that much of what is below has
     /// to be looked at.
     fn is_hardly_endless(&self, shape: ShapeIndex, state: TerminalId) -> bool {
-        let kind = self.shapes.kind(shape);
-        let height = self.shapes.height(shape);
+        let (kind, height) = (self.shapes.kind(shape), self.shapes.height(shape));
         let (dense, bytes) = (self.arena.dense(state), bytes_of(kind));
         let goes_on = |byte: &&u8| {
             let next = dense[usize::from(**byte)];
             let endless = self.arena.easily_endless(next);
-            endless.kinds >> kind & 1 == 1 && endless.length >= height
+            endless.kinds >> kind & 1 == 1 && endless.length > height
         };
-        2 * bytes.iter().filter(goes_on).count() < bytes.len()
+        ASCII >> kind & 1 == 1 && 2 * bytes.iter().filter(goes_on).count() < bytes.len()
     }
 
-    /// What there is at a shape, up to whose members `read` bytes are read. Where to go on from, if that is its children.
+    /// What there is at a shape, whose members are `read` bytes long. Where to go on from, if its children are to be walked.
     fn cross(
         &mut self,
         shape: ShapeIndex,
-        here: &Crossing<'w>,
-        origin: Origin<'w>,
+        here: Crossing,
+        origin: Origin<'_>,
         read: usize,
-    ) -> Option<Crossing<'w>> {
-        let (arena, shapes) = (self.arena, self.shapes);
+    ) -> Option<Crossing> {
+        let shapes = self.shapes;
         let (kinds, height, end) = (shapes.characters(shape), shapes.height(shape), shapes.end(shape));
         let depth = here.depth.after(character_kind(shapes.kind(shape), kinds), self.known);
         if self.is_known(depth, kinds, height) {
             return None;
         }
-        if here.states.iter().all(|&(_, _, endless)| self.takes_all(endless, kinds, height)) {
+        if self.takes_all(self.sets.0[here.set].endless, kinds, height) {
             (self.on_range)(shapes.token_range(shape, end), Tally::default());
             return None;
         }
-        let states = match self.ahead(here, shape) {
-            Ahead::Nowhere => return None,
-            Ahead::On(states) if states.iter().all(|&state| !arena.is_nullable(state)) => states,
-            _ => {
-                self.part(shape, here, depth, origin, read);
-                return None;
+        match self.sets.ahead(self.arena, here.set, shapes.kind(shape)) {
+            Ahead::Nowhere => None,
+            Ahead::Apart => {
+                self.part(shape, Crossing { depth, ..here }, origin, read);
+                None
             }
-        };
-        if !self.is_known(depth, 0, 0) {
-            (self.on_range)(shapes.token_range(shape, shape + 1), Tally::default());
-        }
-        if shape + 1 == end {
-            return None;
-        }
-        let with_row = |&state: &TerminalId| {
-            let row = arena.shape_row(state);
-            (state, row, arena.known_endless(state, row))
-        };
-        Some(Crossing { end, states: states.iter().map(with_row).collect(), depth })
-    }
-
-    /// The states after the way to a shape. Members may be in fewer.
-    fn ahead(&self, here: &Crossing<'_>, shape: ShapeIndex) -> Ahead {
-        let kind = self.shapes.kind(shape);
-        let (mut states, mut ends) = (States::new(), false);
-        let mut add = |state: TerminalId| {
-            ends |= state == TerminalId::NEVER;
-            if state != TerminalId::NEVER && !states.contains(&state) {
-                states.push(state);
+            Ahead::On(set) => {
+                if !self.is_known(depth, 0, 0) {
+                    (self.on_range)(shapes.token_range(shape, shape + 1), Tally::default());
+                }
+                (shape + 1 < end).then_some(Crossing { end, set, depth })
             }
-        };
-        for &(state, row, _) in &here.states {
-            if row.mixed >> kind & 1 == 0 {
-                add(row.next[usize::from(kind)]);
-            } else {
-                let dense = self.arena.dense(state);
-                bytes_of(kind).iter().for_each(|&byte| add(dense[usize::from(byte)]));
-            }
-        }
-        match states.len() {
-            0 => Ahead::Nowhere,
-            1..=MOST_STATES if !ends => Ahead::On(states),
-            _ => Ahead::Apart,
         }
     }
 
-    /// Follows each member of a shape by itself.
-    fn part(
-        &mut self,
-        shape: ShapeIndex,
-        here: &Crossing<'_>,
-        depth: Depth,
-        origin: Origin<'_>,
-        read: usize,
-    ) {
+    /// Follows each member of a shape by itself, which is `read` bytes long and comes after `here`.
+    fn part(&mut self, shape: ShapeIndex, here: Crossing, origin: Origin<'_>, read: usize) {
         let (shapes, trie, arena) = (self.shapes, self.trie, self.arena);
         let own = shapes.token_range(shape, shape + 1);
         for token in &shapes.tokens()[own.start as usize..own.end as usize] {
@@ -161,54 +197,33 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
                 (self.on_tokens)(&[*token], Tally::default());
             }
         }
-        if !self.may_go_on(shape, here) {
+        if !self.may_go_on(shape, here.set) {
             return;
         }
         let mut stack: Vec<Member> = Vec::new();
         for &node in shapes.members(shape).iter().filter(|&&node| !trie.is_leaf(node)) {
             let state = origin.follow(arena, trie.tokens()[trie.token_range(node).start], read);
             if state != TerminalId::NEVER && state != TerminalId::EMPTY {
-                stack.push(Member { node, state, depth, tally: Tally::default() });
+                stack.push(Member { node, state, depth: here.depth, tally: Tally::default() });
             }
             self.end_at(&[node], state, Tally::default());
         }
         self.walk_nodes(&mut stack);
     }
 
-    /// Whether any member of a shape may end there or go on below.
-    fn may_go_on(&self, shape: ShapeIndex, here: &Crossing<'_>) -> bool {
-        let kind = self.shapes.kind(shape);
+    /// Whether any member of a shape after a set may end there or go on below.
+    fn may_go_on(&self, shape: ShapeIndex, set: usize) -> bool {
         let mut children: KindSet = 0;
         let mut child = shape + 1;
         while child < self.shapes.end(shape) {
             children |= 1 << self.shapes.kind(child);
             child = self.shapes.end(child);
         }
-        let goes_on = |state: TerminalId| {
-            let takes = |&(low, high, _): &(u8, u8, TerminalId)| {
-                (low..=high).any(|byte| children >> KIND_OF[usize::from(byte)] & 1 == 1)
-            };
-            self.arena.is_nullable(state) || self.arena.row(state).iter().any(takes)
+        let is_child = |byte: u8| children >> KIND_OF[usize::from(byte)] & 1 == 1;
+        let takes_one = |state: TerminalId| {
+            self.arena.row(state).iter().any(|&(low, high, _)| (low..=high).any(is_child))
         };
-        let mut seen = TerminalId::NEVER;
-        children != 0
-            && here.states.iter().any(|&(state, _, _)| {
-                let dense = self.arena.dense(state);
-                bytes_of(kind).iter().any(|&byte| {
-                    let next = dense[usize::from(byte)];
-                    let is_new = next != TerminalId::NEVER && next != seen;
-                    seen = next;
-                    is_new && goes_on(next)
-                })
-            })
-    }
-}
-
-impl Origin<'_> {
-    /// The state after the first `read` bytes of a token.
-    fn follow(&self, arena: &Arena, token: u32, read: usize) -> TerminalId {
-        let bytes = self.tokens.token_bytes(TokenId(token));
-        let bytes = bytes.get(self.read..read).unwrap_or_default();
-        bytes.iter().fold(self.state, |state, &byte| arena.next(state, byte))
+        let next = after(self.arena, &self.sets.0[set].states, self.shapes.kind(shape));
+        children != 0 && next.into_iter().any(|state| self.arena.is_nullable(state) || takes_one(state))
     }
 }
