@@ -26,7 +26,7 @@ use super::together::Sets;
 use super::tokens::Part;
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, Endless, TerminalId};
-use crate::vocab::shapes::{KIND_OF, Shapes};
+use crate::vocab::shapes::Shapes;
 use crate::vocab::trie::{NodeIndex, Trie};
 use crate::vocab::{TokenIndex, TokenTable};
 
@@ -217,8 +217,7 @@ pub(super) fn excluded_nodes(
     if let Some((before, texts)) = arena.excluded_texts(key) {
         return closed_nodes(trie, root, &before, texts);
     }
-    let lost =
-        lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_| false, |_, _| false, |_, _, _, _| false);
+    let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _, _| false, |_, _, _, _| false);
     lost.map(|lost| lost.nodes).unwrap_or_default()
 }
 
@@ -239,22 +238,19 @@ fn lost_within_bounds(
     // Nor does plain text, where any of it leads back.
     let has_kinds = trie.number() == index.trie().number() && arena.is_wide(state);
     let plain = if has_kinds { arena.easily_endless(state) } else { Endless::NOTHING };
-    let is_plain = |node: NodeIndex, depth: u32| {
+    let is_plain = |node: NodeIndex| {
         plain.kinds != 0
             && index.shapes().characters_at(node) & !plain.kinds == 0
-            && depth.saturating_add(height(node)) <= plain.length
+            && height(node) < plain.length
     };
-    let is_plain_byte = |byte: u8| byte < 0x80 && plain.kinds >> KIND_OF[usize::from(byte)] & 1 == 1;
-    let is_same = |node: NodeIndex, before: &Pair| {
-        is_short(node, before.depth)
-            || (before.state == state && is_plain(node, 1))
-            || (before.is_plain && is_plain(node, before.depth))
+    let is_same = |node: NodeIndex, depth: u32, at: TerminalId| {
+        is_short(node, depth) || (at == state && is_plain(node))
     };
     // Along a long token the states differ for the same reason at each byte, until little of it is left.
     let agrees = |node: NodeIndex, child: NodeIndex, state: TerminalId, relaxed: TerminalId| {
         !Arena::looks_as_far(height(node), height(child)) && arena.agree_within(state, relaxed, height(child))
     };
-    lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, is_plain_byte, is_same, agrees)
+    lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, is_same, agrees)
 }
 
 /// The nodes that one state reaches and another does not.
@@ -265,37 +261,24 @@ struct Lost {
     may_end: bool,
 }
 
-/// A node to look below, in two states.
-struct Pair {
-    node: NodeIndex,
-    /// How far its children are below the root.
-    depth: u32,
-    state: TerminalId,
-    wider: TerminalId,
-    /// Whether all bytes on the way are plain.
-    is_plain: bool,
-}
-
-/// The nodes that the second of `states` reaches and the first does not. `is_plain` tells what bytes are plain. `is_same`
-/// may say of a node and the one before it that neither it nor anything below is lost, `agrees` of a node, a child and the
-/// states there that nothing below the child is. Gives up after `most` nodes.
+/// The nodes that the second of `states` reaches and the first does not. `is_same` may say of a node, how far it is below
+/// `root` and the first state before it that neither it nor anything below is lost, `agrees` of a node, a child and the states there that nothing below the
+/// child is. Gives up after `most` nodes.
 fn lost_nodes(
     arena: &Arena,
     trie: &Trie,
     root: NodeIndex,
     states: (TerminalId, TerminalId),
     most: usize,
-    is_plain: impl Fn(u8) -> bool,
-    is_same: impl Fn(NodeIndex, &Pair) -> bool,
+    is_same: impl Fn(NodeIndex, u32, TerminalId) -> bool,
     agrees: impl Fn(NodeIndex, NodeIndex, TerminalId, TerminalId) -> bool,
 ) -> Option<Lost> {
     let mut lost = Lost { nodes: Vec::new(), may_end: false };
-    let mut stack = vec![Pair { node: root, depth: 1, state: states.0, wider: states.1, is_plain: true }];
+    let mut stack = vec![(root, 1, states.0, states.1)];
     let mut left = most;
     // Of a state that is met again, more than one way on will be asked.
     let mut met: FxHashSet<TerminalId> = FxHashSet::default();
-    while let Some(pair) = stack.pop() {
-        let Pair { node, depth, state, wider, .. } = pair;
+    while let Some((node, depth, state, wider)) = stack.pop() {
         left = left.checked_sub(1)?;
         if !met.insert(state) {
             arena.row(state);
@@ -304,17 +287,15 @@ fn lost_nodes(
             if wider == TerminalId::NEVER {
                 return;
             }
-            let byte = trie.byte(child);
-            let state = arena.step(state, byte);
+            let state = arena.step(state, trie.byte(child));
             if state == TerminalId::NEVER {
                 lost.nodes.push(child);
             } else if state != wider && !trie.is_leaf(child) && !agrees(node, child, state, wider) {
                 lost.may_end |= arena.is_nullable(state);
-                let is_plain = pair.is_plain && is_plain(byte);
-                stack.push(Pair { node: child, depth: depth + 1, state, wider, is_plain });
+                stack.push((child, depth + 1, state, wider));
             }
         };
-        let may_differ = |child: &NodeIndex| !is_same(*child, &pair);
+        let may_differ = |child: &NodeIndex| !is_same(*child, depth, state);
         if let Some(bytes) = arena.ways_apart(state, wider) {
             for &byte in &bytes {
                 if let Some(child) = trie.child(node, byte).filter(may_differ) {

@@ -227,3 +227,99 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
         children != 0 && next.into_iter().any(|state| self.arena.is_nullable(state) || takes_one(state))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use rustc_hash::FxHashSet;
+    use tokenstile_grammar::frontends::json_schema::{self, Options};
+    use tokenstile_grammar::{Budget, CancelFlag, Limits, passes};
+
+    use super::super::shapes::Counting;
+    use super::super::walk::{WalkStack, walk_terminal};
+    use super::*;
+    use crate::config::SymbolKind;
+    use crate::generation::Generation;
+    use crate::vocab::shapes::Shapes;
+    use crate::vocab::trie::Trie;
+    use crate::vocab::{Vocab, VocabOptions};
+
+    /// All strings of up to four of these.
+    fn tokens() -> Vec<String> {
+        const PIECES: [&str; 10] = ["a", "x", "n", "gh", "F", "-", ".", "1", "\"", "\u{e9}"];
+        let mut all: Vec<String> = vec![String::new()];
+        let mut longest = all.clone();
+        for _ in 0..4 {
+            longest = longest.iter().flat_map(|text| PIECES.map(|piece| format!("{text}{piece}"))).collect();
+            all.extend_from_slice(&longest);
+        }
+        all
+    }
+
+    /// The tokens that stay, and where the others leave.
+    type Found = (BTreeSet<u32>, BTreeSet<NodeIndex>);
+
+    fn walk_shapes(arena: &Arena, state: TerminalId, table: &TokenTable) -> (Found, usize) {
+        let (index, mut ranges) = (table.index(), Vec::new());
+        let (mut stay, mut ends) = (BTreeSet::new(), BTreeSet::new());
+        let mut walk = ShapeWalk {
+            arena,
+            trie: index.trie(),
+            shapes: index.shapes(),
+            known: Endless::NOTHING,
+            counting: Counting::NOTHING,
+            on_range: &mut |range, _| ranges.push(range),
+            on_tokens: &mut |tokens: &[u32], _| stay.extend(tokens.iter().copied()),
+            on_end: &mut |node, _, _| drop(ends.insert(node)),
+            tokens: Some(table),
+            met: FxHashSet::default(),
+            sets: Sets::default(),
+        };
+        walk.walk(Shapes::ROOT, state);
+        let sets = walk.sets.0.len();
+        for range in ranges {
+            stay.extend(&index.shapes().tokens()[range.start as usize..range.end as usize]);
+        }
+        ((stay, ends), sets)
+    }
+
+    fn walk_tokens(arena: &Arena, state: TerminalId, table: &TokenTable) -> Found {
+        let (mut stay, mut ends) = (BTreeSet::new(), BTreeSet::new());
+        let on_tokens = &mut |_: NodeIndex, tokens: &[u32]| stay.extend(tokens.iter().copied());
+        let on_end = &mut |node: NodeIndex, _: TerminalId| drop(ends.insert(node));
+        let trie = table.index().trie();
+        walk_terminal(arena, trie, Trie::ROOT, state, &mut WalkStack::new(), on_tokens, on_end);
+        (stay, ends)
+    }
+
+    #[test]
+    fn the_same_is_found_as_token_by_token() {
+        let vocab = Vocab::new(tokens(), VocabOptions::default()).unwrap();
+        for schema in [
+            r#"{"type": "string", "pattern": "[0-9a-f]", "minLength": 4, "maxLength": 4}"#,
+            r#"{"type": "string", "pattern": "[0-9a-f]", "minLength": 2, "maxLength": 3}"#,
+            r#"{"type": "string", "pattern": "^(x[a-n1]{2}|[^x][a-z]{1,3})$"}"#,
+            r#"{"type": "string", "format": "hostname"}"#,
+            r#"{"type": "string", "format": "email"}"#,
+        ] {
+            let budget = Budget::new(Limits::default(), CancelFlag::default());
+            let grammar = json_schema::parse(schema, &Options::default(), &budget).unwrap().grammar;
+            let machine = passes::compile(&grammar, &budget).unwrap();
+            let generation = Generation::new(Arc::new(machine), Arc::clone(vocab.table()));
+            let arena = generation.terminals();
+            let mut most_sets = 0;
+            for text in ["\"", "\"x", "\"a@"] {
+                let config = text.bytes().fold(generation.start(), |at, byte| generation.step(at, byte));
+                for (symbol, _) in generation.sets().items(config) {
+                    let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+                    let (found, sets) = walk_shapes(arena, state, vocab.table());
+                    assert_eq!(found, walk_tokens(arena, state, vocab.table()), "{schema} {text}");
+                    most_sets = most_sets.max(sets);
+                }
+            }
+            assert!(most_sets > 1, "{schema}");
+        }
+    }
+}
