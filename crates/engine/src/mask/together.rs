@@ -272,7 +272,9 @@ mod tests {
             counting: Counting::NOTHING,
             on_range: &mut |range, _| ranges.push(range),
             on_tokens: &mut |tokens: &[u32], _| stay.extend(tokens.iter().copied()),
-            on_end: &mut |node, _, _| drop(ends.insert(node)),
+            on_end: &mut |node, _, _| {
+                ends.insert(node);
+            },
             tokens: Some(table),
             met: FxHashSet::default(),
             sets: Sets::default(),
@@ -288,7 +290,9 @@ mod tests {
     fn walk_tokens(arena: &Arena, state: TerminalId, table: &TokenTable) -> Found {
         let (mut stay, mut ends) = (BTreeSet::new(), BTreeSet::new());
         let on_tokens = &mut |_: NodeIndex, tokens: &[u32]| stay.extend(tokens.iter().copied());
-        let on_end = &mut |node: NodeIndex, _: TerminalId| drop(ends.insert(node));
+        let on_end = &mut |node: NodeIndex, _: TerminalId| {
+            ends.insert(node);
+        };
         let trie = table.index().trie();
         walk_terminal(arena, trie, Trie::ROOT, state, &mut WalkStack::new(), on_tokens, on_end);
         (stay, ends)
