@@ -277,7 +277,8 @@ impl Generation {
         let is_of_use = relaxed != state
             && self.terminals().counted(state).is_none()
             && self.terminals().relax(relaxed) == relaxed
-            && self.terminals().is_wide(relaxed);
+            && self.terminals().is_wide(relaxed)
+            && !self.terminals().loses_too_much(state, relaxed);
         if !is_of_use {
             return None;
         }

@@ -11,9 +11,12 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::shapes::{Counting, ShapeWalk, Tally};
 use super::shared::TableKey;
 use super::table::TerminalTable;
+use super::together::Sets;
 use super::tokens::Part;
 use crate::generation::Generation;
 use crate::terminal::{Arena, Endless, TerminalId, Turns};
@@ -48,6 +51,9 @@ impl Counts {
             on_range: &mut |range, tally| ranges.push((range, tally)),
             on_tokens: &mut |some: &[u32], tally| tokens.extend(some.iter().map(|&token| (tally, token))),
             on_end: &mut |node, _, tally| ends.push((tally, node)),
+            tokens: None,
+            met: FxHashSet::default(),
+            sets: Sets::default(),
         }
         .walk(Shapes::ROOT, turns.endless);
         let in_shapes = index.shapes().tokens();

@@ -10,7 +10,8 @@
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal; [`text`]: along a text that must come, or may not.
 //! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
-//! - [`shapes`]: walking the shapes of tokens; [`stay`]: the tokens that a walk finds; [`counted`]: strings that count
+//! - [`shapes`]: walking the shapes of tokens; [`together`]: with several states at once; [`stay`]: the tokens that a walk
+//!   finds; [`counted`]: strings that count
 //!   their characters.
 //! - [`spaced`]: tables of what stands behind spaces.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
@@ -26,6 +27,7 @@ mod spaced;
 mod stay;
 mod table;
 mod text;
+mod together;
 mod tokens;
 mod walk;
 mod walker;

@@ -8,7 +8,11 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
+use super::together::Sets;
 use crate::terminal::{Arena, Endless, ShapeRow, TerminalId};
+use crate::vocab::TokenTable;
 use crate::vocab::shapes::{KIND_OF, KindSet, ShapeIndex, Shapes, character_kind};
 use crate::vocab::trie::{NodeIndex, Trie};
 
@@ -26,6 +30,12 @@ pub(super) struct ShapeWalk<'w, T, E> {
     /// Told of other such tokens, and of ends, as in [`walk_terminal`](super::walk::walk_terminal).
     pub(super) on_tokens: &'w mut T,
     pub(super) on_end: &'w mut E,
+    /// The bytes of tokens, if all tokens are walked and nobody counts.
+    pub(super) tokens: Option<&'w TokenTable>,
+    /// The states along tokens that have no way beside.
+    pub(super) met: FxHashSet<TerminalId>,
+    /// The sets of states that were followed at once.
+    pub(super) sets: Sets,
 }
 
 /// What characters are counted: those that begin in a state, with bytes that are not of the kinds that close.
@@ -61,33 +71,33 @@ impl Tally {
 
 /// Where a walk is: how many bytes it has read while all of them were of the known kinds; then [`Depth::OTHER`].
 #[derive(Clone, Copy)]
-struct Depth(u32);
+pub(super) struct Depth(u32);
 
 impl Depth {
     const OTHER: Depth = Depth(u32::MAX);
 
     /// After a byte of a kind of characters.
-    fn after(self, kind: KindSet, known: Endless) -> Self {
+    pub(super) fn after(self, kind: KindSet, known: Endless) -> Self {
         if kind & !known.kinds == 0 { Depth(self.0.saturating_add(1)) } else { Self::OTHER }
     }
 }
 
 /// A node of the trie of tokens to go on from, in a state.
 #[derive(Clone, Copy)]
-struct Member {
-    node: NodeIndex,
-    state: TerminalId,
-    depth: Depth,
-    tally: Tally,
+pub(super) struct Member {
+    pub(super) node: NodeIndex,
+    pub(super) state: TerminalId,
+    pub(super) depth: Depth,
+    pub(super) tally: Tally,
 }
 
 /// What a step of a walk knows of where it is.
-struct Place<'w> {
+pub(super) struct Place<'w> {
     end: ShapeIndex,
-    state: TerminalId,
+    pub(super) state: TerminalId,
     row: &'w ShapeRow,
     endless: Endless,
-    depth: Depth,
+    pub(super) depth: Depth,
     tally: Tally,
 }
 
@@ -103,14 +113,15 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
                 path.pop();
                 continue;
             }
-            let next = self.enter_shape(at, place);
+            let next = self.enter_shape(at, place, path.len() - 1);
             at = if next.is_some() { at + 1 } else { shapes.end(at) };
             path.extend(next);
         }
     }
 
-    /// What there is at a shape. The place to go on from, if its children are to be walked.
-    fn enter_shape(&mut self, shape: ShapeIndex, place: &Place<'_>) -> Option<Place<'w>> {
+    /// What there is at a shape, `read` bytes below the root and one. The place to go on from, if its children are to be
+    /// walked.
+    fn enter_shape(&mut self, shape: ShapeIndex, place: &Place<'_>, read: usize) -> Option<Place<'w>> {
         let shapes = self.shapes;
         let (kind, end) = (shapes.kind(shape), shapes.end(shape));
         let (kinds, height) = (shapes.characters(shape), shapes.height(shape));
@@ -127,6 +138,8 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
             place.row.next[usize::from(kind)]
         } else if let Some(common) = self.common_next(shape, place.state) {
             common
+        } else if self.walk_together(shape, place, read) {
+            return None;
         } else {
             self.walk_members(shapes.members(shape), place);
             return None;
@@ -155,12 +168,12 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
 
     /// Whether all tokens end inside that go on with up to `height` more bytes of `kinds`, where a state takes `endless`, and
     /// nobody counts how far.
-    fn takes_all(&self, endless: Endless, kinds: KindSet, height: u32) -> bool {
+    pub(super) fn takes_all(&self, endless: Endless, kinds: KindSet, height: u32) -> bool {
         kinds & !endless.kinds == 0 && height < endless.length && self.counting.state == TerminalId::NEVER
     }
 
     /// Whether tokens are known to end inside that go on at a depth with up to `height` more bytes, of `kinds`.
-    fn is_known(&self, depth: Depth, kinds: KindSet, height: u32) -> bool {
+    pub(super) fn is_known(&self, depth: Depth, kinds: KindSet, height: u32) -> bool {
         kinds & !self.known.kinds == 0
             && depth.0.saturating_add(height) <= self.known.length.min(u32::MAX - 1)
     }
@@ -187,13 +200,17 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
     }
 
     /// Walks on in the trie of tokens from all nodes on the stack.
-    fn walk_nodes(&mut self, stack: &mut Vec<Member>) {
+    pub(super) fn walk_nodes(&mut self, stack: &mut Vec<Member>) {
         let (arena, trie) = (self.arena, self.trie);
         while let Some(member) = stack.pop() {
             let Member { node, state, .. } = member;
             // The states along a token of many spaces are asked for nothing else, so that their rows are not made.
             if self.is_path(node) && !arena.has_shape_row(state) {
                 let child = node + 1;
+                // Of a state that is met again, more than one way on will be asked.
+                if !self.met.insert(state) {
+                    arena.row(state);
+                }
                 let next = arena.step(state, trie.byte(child));
                 self.enter_node(child, next, member, Endless::NOTHING, stack);
                 continue;
@@ -245,7 +262,7 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
     }
 
     /// Tells of nodes at which the terminal may end.
-    fn end_at(&mut self, nodes: &[NodeIndex], state: TerminalId, tally: Tally) {
+    pub(super) fn end_at(&mut self, nodes: &[NodeIndex], state: TerminalId, tally: Tally) {
         if self.arena.is_nullable(state) {
             let inner = nodes.iter().filter(|&&node| !self.trie.is_leaf(node));
             inner.for_each(|&node| (self.on_end)(node, state, tally));

@@ -22,6 +22,7 @@ use super::rows::Row;
 use super::shapes::{Counting, ShapeWalk};
 use super::stay::Stay;
 use super::text::closed_nodes;
+use super::together::Sets;
 use super::tokens::Part;
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, Endless, TerminalId};
@@ -95,7 +96,7 @@ impl TerminalTable {
         trie: &Trie,
         root: NodeIndex,
     ) -> Self {
-        let Walked { stay, ends, mut tags } = walk(arena, state, tokens.index(), trie, root);
+        let Walked { stay, ends, mut tags } = walk(arena, state, tokens, trie, root);
         let words = tokens.len().div_ceil(32);
         let stay = stay.into_part(tokens.index().shapes().tokens(), words);
         let (exits, ends) = gather(trie, ends, || Leaving::new(trie, root, &stay.in_one_row(words)));
@@ -327,7 +328,8 @@ struct Walked {
     tags: Vec<(u32, NodeIndex)>,
 }
 
-fn walk(arena: &Arena, state: TerminalId, index: &TokenIndex, trie: &Trie, root: NodeIndex) -> Walked {
+fn walk(arena: &Arena, state: TerminalId, table: &TokenTable, trie: &Trie, root: NodeIndex) -> Walked {
+    let index = table.index();
     let Walked { mut stay, mut ends, mut tags } = Walked::default();
     let mut on_end = |node: NodeIndex, state: TerminalId| match arena.tag(state) {
         None => ends.push(node),
@@ -349,8 +351,22 @@ fn walk(arena: &Arena, state: TerminalId, index: &TokenIndex, trie: &Trie, root:
             let on_range = &mut |range, _| stay.ranges.add(range);
             let on_tokens = &mut |tokens: &[u32], _| stay.tokens.extend_from_slice(tokens);
             let on_end = &mut |node, state, _| on_end(node, state);
-            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_tokens, on_end }
-                .walk(shape, state);
+            let tokens = Some(table).filter(|_| shape == Shapes::ROOT);
+            let (met, sets) = (FxHashSet::default(), Sets::default());
+            ShapeWalk {
+                arena,
+                trie,
+                shapes,
+                known,
+                counting,
+                on_range,
+                on_tokens,
+                on_end,
+                tokens,
+                met,
+                sets,
+            }
+            .walk(shape, state);
         }
     }
     Walked { stay, ends, tags }

@@ -125,38 +125,83 @@ impl Arena {
         if let [piece] = pieces {
             return Box::new([*piece]);
         }
-        let mut starts = [false; 257];
-        for &(low, high, _) in pieces {
-            starts[usize::from(low)] = true;
-            starts[usize::from(high) + 1] = true;
-        }
-        let mut segment_of = [0u16; 257];
-        let mut segments: Vec<(usize, SmallVec<[TerminalId; 8]>)> = Vec::new();
-        for (byte, &start) in starts.iter().enumerate() {
-            if start || byte == 0 {
-                segments.push((byte, SmallVec::new()));
-            }
-            segment_of[byte] = segments.len() as u16 - 1;
-        }
-        for &(low, high, target) in pieces {
-            for segment in segment_of[usize::from(low)]..=segment_of[usize::from(high)] {
-                segments[usize::from(segment)].1.push(target);
-            }
-        }
+        let segments = Segments::new(pieces);
         let mut row: Vec<Piece> = Vec::new();
-        for at in 0..segments.len() {
-            let low = segments[at].0;
-            let end = segments.get(at + 1).map_or(256, |next| next.0);
-            let targets = std::mem::take(&mut segments[at].1);
-            if targets.is_empty() || low >= 256 {
+        // Most segments have the targets of an earlier one: letters of both cases, or those on both sides of one of them.
+        let mut known: SmallVec<[(&[TerminalId], TerminalId); 8]> = SmallVec::new();
+        for at in 1..segments.cuts.len() {
+            let (low, high, targets) = segments.get(at - 1);
+            if targets.is_empty() {
                 continue;
             }
-            let target = self.alt(targets);
+            let same = known.iter().find(|one| one.0 == targets).map(|one| one.1);
+            let target = match (targets, same) {
+                (&[target], _) | (_, Some(target)) => target,
+                _ => self.alt(targets.iter().copied()),
+            };
+            if targets.len() > 1 && same.is_none() {
+                known.push((targets, target));
+            }
             match row.last_mut() {
-                Some(last) if last.2 == target && usize::from(last.1) + 1 == low => last.1 = (end - 1) as u8,
-                _ => row.push((low as u8, (end - 1) as u8, target)),
+                Some(last) if last.2 == target && u16::from(last.1) + 1 == u16::from(low) => last.1 = high,
+                _ => row.push((low, high, target)),
             }
         }
         row.into()
+    }
+}
+
+/// The bytes, cut wherever some piece begins or ends, with the targets of all pieces that hold each segment.
+struct Segments {
+    /// Where the segments begin, and where the last one ends.
+    cuts: Vec<u16>,
+    /// Where the targets of each segment begin, and where those of the last one end.
+    begins: Vec<usize>,
+    targets: Vec<TerminalId>,
+}
+
+impl Segments {
+    fn new(pieces: &[Piece]) -> Self {
+        let mut is_cut = [false; 257];
+        for &(low, high, _) in pieces {
+            is_cut[usize::from(low)] = true;
+            is_cut[usize::from(high) + 1] = true;
+        }
+        let mut cuts = Vec::with_capacity(2 * pieces.len());
+        let mut segment_of = [0_u16; 257];
+        for (byte, is_cut) in (0..).zip(is_cut) {
+            segment_of[usize::from(byte)] = cuts.len() as u16;
+            if is_cut {
+                cuts.push(byte);
+            }
+        }
+        let range = |piece: &Piece| {
+            let (first, end) = (segment_of[usize::from(piece.0)], segment_of[usize::from(piece.1) + 1]);
+            usize::from(first)..usize::from(end)
+        };
+        // How many targets each segment has, and then where they end.
+        let mut begins = vec![0; cuts.len() + 1];
+        for piece in pieces {
+            begins[range(piece)].iter_mut().for_each(|count| *count += 1);
+        }
+        let mut end = 0;
+        for begin in &mut begins {
+            end += *begin;
+            *begin = end;
+        }
+        let mut targets = vec![TerminalId::NEVER; end];
+        for piece in pieces {
+            for begin in &mut begins[range(piece)] {
+                *begin -= 1;
+                targets[*begin] = piece.2;
+            }
+        }
+        Segments { cuts, begins, targets }
+    }
+
+    /// The first and the last byte of a segment, and its targets.
+    fn get(&self, at: usize) -> (u8, u8, &[TerminalId]) {
+        let targets = &self.targets[self.begins[at]..self.begins[at + 1]];
+        (self.cuts[at] as u8, (self.cuts[at + 1] - 1) as u8, targets)
     }
 }

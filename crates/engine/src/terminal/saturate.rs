@@ -60,6 +60,15 @@ impl Arena {
         Ahead::BYTES.into_iter().find(agrees).unwrap_or(0)
     }
 
+    /// Whether so many tokens are long enough to tell a state from the relaxed one that it is no use to look for them: any
+    /// text may come, and the bound is near.
+    pub(crate) fn loses_too_much(&self, state: TerminalId, relaxed: TerminalId) -> bool {
+        const NEARLY_ALL_BYTES: usize = 128;
+        let row = self.row(relaxed).iter();
+        let bytes: usize = row.map(|&(low, high, _)| usize::from(high - low) + 1).sum();
+        bytes >= NEARLY_ALL_BYTES && self.agreed_bytes(state, relaxed) <= Ahead::BYTES[Ahead::COUNT - 2]
+    }
+
     fn look_ahead(&self, id: TerminalId, ahead: Ahead) -> TerminalId {
         let entry = self.entry(id);
         if !entry.counts {

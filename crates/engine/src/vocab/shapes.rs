@@ -106,6 +106,41 @@ const fn kinds() -> [u8; 256] {
     kinds
 }
 
+/// The bytes of a kind.
+pub(crate) fn bytes_of(kind: u8) -> &'static [u8] {
+    const BEGINS: [usize; KINDS + 1] = begins();
+    static BYTES: [u8; 256] = by_kind();
+    &BYTES[BEGINS[usize::from(kind)]..BEGINS[usize::from(kind) + 1]]
+}
+
+/// Where the bytes of each kind begin, if all bytes are sorted by kind.
+const fn begins() -> [usize; KINDS + 1] {
+    let mut begins = [0; KINDS + 1];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut kind = KIND_OF[byte] as usize + 1;
+        while kind <= KINDS {
+            begins[kind] += 1;
+            kind += 1;
+        }
+        byte += 1;
+    }
+    begins
+}
+
+/// All bytes, sorted by kind.
+const fn by_kind() -> [u8; 256] {
+    let (mut bytes, mut next) = ([0; 256], begins());
+    let mut byte = 0;
+    while byte < 256 {
+        let kind = KIND_OF[byte] as usize;
+        bytes[next[kind]] = byte as u8;
+        next[kind] += 1;
+        byte += 1;
+    }
+    bytes
+}
+
 /// A node, in the order in which a walk needs it.
 #[derive(Clone, Copy, Debug)]
 struct ShapeNode {

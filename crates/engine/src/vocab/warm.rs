@@ -40,8 +40,15 @@ const TERMINALS: [(&str, &str); 7] = [
 ];
 
 /// The formats whose automata take a millisecond or more to make, and the beginning of a text where its tables take many.
-const FORMATS: [(&str, &str); 6] =
-    [("date-time", ""), ("email", ""), ("ipv6", ""), ("uri", ""), ("uri-reference", ""), ("regex", "\"^a")];
+const FORMATS: [(&str, &str); 7] = [
+    ("date-time", ""),
+    ("email", "\""),
+    ("hostname", "\""),
+    ("ipv6", ""),
+    ("uri", ""),
+    ("uri-reference", ""),
+    ("regex", "\"^a"),
+];
 
 /// Makes the tables for `tokens`.
 pub(super) fn warm_up(tokens: &Arc<TokenTable>) {

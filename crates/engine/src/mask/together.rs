@@ -1,0 +1,329 @@
+//! Walking shapes with several states at once.
+//!
+//! A pattern that asks for a hexadecimal digit somewhere tells `fast` from `slow`, but for most of what follows it makes no
+//! difference in which of two states one is: both go on. So where the members of a shape part, the walk need not go on
+//! among each of them. It goes on among shapes with all states that members may be in, as long as none of them ends, and
+//! only where some members go on and others do not each of them is followed, from where they parted.
+
+use smallvec::SmallVec;
+
+use super::shapes::{Depth, Member, Place, ShapeWalk, Tally};
+use crate::terminal::{Arena, Endless, TerminalId};
+use crate::vocab::shapes::{ASCII, KIND_OF, KINDS, KindSet, ShapeIndex, bytes_of, character_kind};
+use crate::vocab::trie::NodeIndex;
+use crate::vocab::{TokenId, TokenTable};
+
+/// More states than this are not followed at once,
+const MOST_STATES: usize = 4;
+/// and no more sets of them are made in a walk.
+const MOST_SETS: usize = 256;
+
+/// States that members of a shape may be in: sorted, no two the same.
+type States = SmallVec<[TerminalId; MOST_STATES]>;
+
+/// Such states, with what is known of all of them.
+struct Set {
+    states: States,
+    /// What keeps each of them alive.
+    endless: Endless,
+    /// Where they lead with each kind of bytes, once that was asked.
+    ahead: [Option<Ahead>; KINDS],
+}
+
+/// Where states lead with a kind of bytes.
+#[derive(Clone, Copy)]
+enum Ahead {
+    Nowhere,
+    /// All of them on, to the set with this number. No token may end the terminal there.
+    On(usize),
+    /// Some lead nowhere or to an end, or there are too many.
+    Apart,
+}
+
+/// The sets of a walk.
+#[derive(Default)]
+pub(super) struct Sets(Vec<Set>);
+
+impl Sets {
+    /// The number of the set of some states.
+    fn intern(&mut self, arena: &Arena, mut states: States) -> usize {
+        states.sort_unstable();
+        if let Some(known) = self.0.iter().position(|set| set.states == states) {
+            return known;
+        }
+        let all = states.iter().map(|&state| arena.easily_endless(state));
+        let endless = all.reduce(|a, b| Endless { kinds: a.kinds & b.kinds, length: a.length.min(b.length) });
+        let endless = endless.unwrap_or(Endless::NOTHING);
+        self.0.push(Set { states, endless, ahead: [None; KINDS] });
+        self.0.len() - 1
+    }
+
+    /// Where a set leads with a kind of bytes. Not all members of a shape need come to all of the states.
+    fn ahead(&mut self, arena: &Arena, set: usize, kind: u8) -> Ahead {
+        if let Some(known) = self.0[set].ahead[usize::from(kind)] {
+            return known;
+        }
+        let next = after(arena, &self.0[set].states, kind);
+        let ends = |state: &TerminalId| *state == TerminalId::NEVER || arena.is_nullable(*state);
+        let ahead = match next.len() {
+            1 if next[0] == TerminalId::NEVER => Ahead::Nowhere,
+            1..=MOST_STATES if self.0.len() < MOST_SETS && !next.iter().any(ends) => {
+                Ahead::On(self.intern(arena, next))
+            }
+            _ => Ahead::Apart,
+        };
+        self.0[set].ahead[usize::from(kind)] = Some(ahead);
+        ahead
+    }
+}
+
+/// The states after some states and any byte of a kind, none more than once.
+fn after(arena: &Arena, states: &[TerminalId], kind: u8) -> States {
+    let mut next = States::new();
+    for &state in states {
+        let dense = arena.dense(state);
+        for &byte in bytes_of(kind) {
+            let target = dense[usize::from(byte)];
+            if !next.contains(&target) {
+                next.push(target);
+            }
+        }
+    }
+    next
+}
+
+/// The state in which all members were before they parted, and how many bytes were read before it.
+#[derive(Clone, Copy)]
+struct Origin<'w> {
+    tokens: &'w TokenTable,
+    state: TerminalId,
+    read: usize,
+}
+
+impl Origin<'_> {
+    /// The state after the first `read` bytes of a token.
+    fn follow(&self, arena: &Arena, token: u32, read: usize) -> TerminalId {
+        let bytes = self.tokens.token_bytes(TokenId(token));
+        let bytes = bytes.get(self.read..read).unwrap_or_default();
+        bytes.iter().fold(self.state, |state, &byte| arena.next(state, byte))
+    }
+}
+
+/// Where the walk is: in a set, at a shape with this end.
+#[derive(Clone, Copy)]
+struct Crossing {
+    end: ShapeIndex,
+    set: usize,
+    depth: Depth,
+}
+
+impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<'w, T, E> {
+    /// Walks `shape`, whose members part after `place`, where `read` bytes were read. Whether it is worth it.
+    pub(super) fn walk_together(&mut self, shape: ShapeIndex, place: &Place<'_>, read: usize) -> bool {
+        let kind = self.shapes.kind(shape);
+        let Some(tokens) = self.tokens.filter(|_| self.is_hardly_endless(shape, place.state)) else {
+            return false;
+        };
+        let origin = Origin { tokens, state: place.state, read };
+        let set = self.sets.intern(self.arena, States::from_slice(&[place.state]));
+        let Ahead::On(_) = self.sets.ahead(self.arena, set, kind) else { return false };
+        let before = Crossing { end: self.shapes.end(shape), set, depth: place.depth };
+        let mut path: Vec<Crossing> = vec![before];
+        let mut at = shape;
+        while let Some(&here) = path.last() {
+            if at >= here.end {
+                path.pop();
+                continue;
+            }
+            let next = self.cross(at, here, origin, read + path.len());
+            at = if next.is_some() { at + 1 } else { self.shapes.end(at) };
+            path.extend(next);
+        }
+        true
+    }
+
+    /// Whether most members of a shape come to states that little is known to keep alive, so that much of what is below has
+    /// to be looked at.
+    fn is_hardly_endless(&self, shape: ShapeIndex, state: TerminalId) -> bool {
+        let (kind, height) = (self.shapes.kind(shape), self.shapes.height(shape));
+        let (dense, bytes) = (self.arena.dense(state), bytes_of(kind));
+        let goes_on = |byte: &&u8| {
+            let next = dense[usize::from(**byte)];
+            let endless = self.arena.easily_endless(next);
+            endless.kinds >> kind & 1 == 1 && endless.length > height
+        };
+        ASCII >> kind & 1 == 1 && 2 * bytes.iter().filter(goes_on).count() < bytes.len()
+    }
+
+    /// What there is at a shape, whose members are `read` bytes long. Where to go on from, if its children are to be walked.
+    fn cross(
+        &mut self,
+        shape: ShapeIndex,
+        here: Crossing,
+        origin: Origin<'_>,
+        read: usize,
+    ) -> Option<Crossing> {
+        let shapes = self.shapes;
+        let (kinds, height, end) = (shapes.characters(shape), shapes.height(shape), shapes.end(shape));
+        let depth = here.depth.after(character_kind(shapes.kind(shape), kinds), self.known);
+        if self.is_known(depth, kinds, height) {
+            return None;
+        }
+        if self.takes_all(self.sets.0[here.set].endless, kinds, height) {
+            (self.on_range)(shapes.token_range(shape, end), Tally::default());
+            return None;
+        }
+        match self.sets.ahead(self.arena, here.set, shapes.kind(shape)) {
+            Ahead::Nowhere => None,
+            Ahead::Apart => {
+                self.part(shape, Crossing { depth, ..here }, origin, read);
+                None
+            }
+            Ahead::On(set) => {
+                if !self.is_known(depth, 0, 0) {
+                    (self.on_range)(shapes.token_range(shape, shape + 1), Tally::default());
+                }
+                (shape + 1 < end).then_some(Crossing { end, set, depth })
+            }
+        }
+    }
+
+    /// Follows each member of a shape by itself, which is `read` bytes long and comes after `here`.
+    fn part(&mut self, shape: ShapeIndex, here: Crossing, origin: Origin<'_>, read: usize) {
+        let (shapes, trie, arena) = (self.shapes, self.trie, self.arena);
+        let own = shapes.token_range(shape, shape + 1);
+        for token in &shapes.tokens()[own.start as usize..own.end as usize] {
+            if origin.follow(arena, *token, read) != TerminalId::NEVER {
+                (self.on_tokens)(&[*token], Tally::default());
+            }
+        }
+        if !self.may_go_on(shape, here.set) {
+            return;
+        }
+        let mut stack: Vec<Member> = Vec::new();
+        for &node in shapes.members(shape).iter().filter(|&&node| !trie.is_leaf(node)) {
+            let state = origin.follow(arena, trie.tokens()[trie.token_range(node).start], read);
+            if state != TerminalId::NEVER && state != TerminalId::EMPTY {
+                stack.push(Member { node, state, depth: here.depth, tally: Tally::default() });
+            }
+            self.end_at(&[node], state, Tally::default());
+        }
+        self.walk_nodes(&mut stack);
+    }
+
+    /// Whether any member of a shape after a set may end there or go on below.
+    fn may_go_on(&self, shape: ShapeIndex, set: usize) -> bool {
+        let mut children: KindSet = 0;
+        let mut child = shape + 1;
+        while child < self.shapes.end(shape) {
+            children |= 1 << self.shapes.kind(child);
+            child = self.shapes.end(child);
+        }
+        let is_child = |byte: u8| children >> KIND_OF[usize::from(byte)] & 1 == 1;
+        let takes_one = |state: TerminalId| {
+            self.arena.row(state).iter().any(|&(low, high, _)| (low..=high).any(is_child))
+        };
+        let next = after(self.arena, &self.sets.0[set].states, self.shapes.kind(shape));
+        children != 0 && next.into_iter().any(|state| self.arena.is_nullable(state) || takes_one(state))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use rustc_hash::FxHashSet;
+    use tokenstile_grammar::frontends::json_schema::{self, Options};
+    use tokenstile_grammar::{Budget, CancelFlag, Limits, passes};
+
+    use super::super::shapes::Counting;
+    use super::super::walk::{WalkStack, walk_terminal};
+    use super::*;
+    use crate::config::SymbolKind;
+    use crate::generation::Generation;
+    use crate::vocab::shapes::Shapes;
+    use crate::vocab::trie::Trie;
+    use crate::vocab::{Vocab, VocabOptions};
+
+    /// All strings of up to four of these.
+    fn tokens() -> Vec<String> {
+        const PIECES: [&str; 10] = ["a", "x", "n", "gh", "F", "-", ".", "1", "\"", "\u{e9}"];
+        let mut all: Vec<String> = vec![String::new()];
+        let mut longest = all.clone();
+        for _ in 0..4 {
+            longest = longest.iter().flat_map(|text| PIECES.map(|piece| format!("{text}{piece}"))).collect();
+            all.extend_from_slice(&longest);
+        }
+        all
+    }
+
+    /// The tokens that stay, and where the others leave.
+    type Found = (BTreeSet<u32>, BTreeSet<NodeIndex>);
+
+    fn walk_shapes(arena: &Arena, state: TerminalId, table: &TokenTable) -> (Found, usize) {
+        let (index, mut ranges) = (table.index(), Vec::new());
+        let (mut stay, mut ends) = (BTreeSet::new(), BTreeSet::new());
+        let mut walk = ShapeWalk {
+            arena,
+            trie: index.trie(),
+            shapes: index.shapes(),
+            known: Endless::NOTHING,
+            counting: Counting::NOTHING,
+            on_range: &mut |range, _| ranges.push(range),
+            on_tokens: &mut |tokens: &[u32], _| stay.extend(tokens.iter().copied()),
+            on_end: &mut |node, _, _| {
+                ends.insert(node);
+            },
+            tokens: Some(table),
+            met: FxHashSet::default(),
+            sets: Sets::default(),
+        };
+        walk.walk(Shapes::ROOT, state);
+        let sets = walk.sets.0.len();
+        for range in ranges {
+            stay.extend(&index.shapes().tokens()[range.start as usize..range.end as usize]);
+        }
+        ((stay, ends), sets)
+    }
+
+    fn walk_tokens(arena: &Arena, state: TerminalId, table: &TokenTable) -> Found {
+        let (mut stay, mut ends) = (BTreeSet::new(), BTreeSet::new());
+        let on_tokens = &mut |_: NodeIndex, tokens: &[u32]| stay.extend(tokens.iter().copied());
+        let on_end = &mut |node: NodeIndex, _: TerminalId| {
+            ends.insert(node);
+        };
+        let trie = table.index().trie();
+        walk_terminal(arena, trie, Trie::ROOT, state, &mut WalkStack::new(), on_tokens, on_end);
+        (stay, ends)
+    }
+
+    #[test]
+    fn the_same_is_found_as_token_by_token() {
+        let vocab = Vocab::new(tokens(), VocabOptions::default()).unwrap();
+        for schema in [
+            r#"{"type": "string", "pattern": "[0-9a-f]", "minLength": 4, "maxLength": 4}"#,
+            r#"{"type": "string", "pattern": "[0-9a-f]", "minLength": 2, "maxLength": 3}"#,
+            r#"{"type": "string", "pattern": "^(x[a-n1]{2}|[^x][a-z]{1,3})$"}"#,
+            r#"{"type": "string", "format": "hostname"}"#,
+            r#"{"type": "string", "format": "email"}"#,
+        ] {
+            let budget = Budget::new(Limits::default(), CancelFlag::default());
+            let grammar = json_schema::parse(schema, &Options::default(), &budget).unwrap().grammar;
+            let machine = passes::compile(&grammar, &budget).unwrap();
+            let generation = Generation::new(Arc::new(machine), Arc::clone(vocab.table()));
+            let arena = generation.terminals();
+            let mut most_sets = 0;
+            for text in ["\"", "\"x", "\"a@"] {
+                let config = text.bytes().fold(generation.start(), |at, byte| generation.step(at, byte));
+                for (symbol, _) in generation.sets().items(config) {
+                    let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+                    let (found, sets) = walk_shapes(arena, state, vocab.table());
+                    assert_eq!(found, walk_tokens(arena, state, vocab.table()), "{schema} {text}");
+                    most_sets = most_sets.max(sets);
+                }
+            }
+            assert!(most_sets > 1, "{schema}");
+        }
+    }
+}
