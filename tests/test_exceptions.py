@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
@@ -94,3 +95,35 @@ def test_callers_of_both_kinds_catch_it(base):
 def test_wrong_types_are_errors_and_not_crashes(call):
     with pytest.raises((TypeError, ValueError)):
         call()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda long: xgr.Grammar.from_json_schema(json.dumps({"type": long})),
+        lambda long: xgr.Grammar.from_json_schema(json.dumps({"pattern": "(" + long})),
+        lambda long: xgr.Grammar.from_json_schema(json.dumps({"properties": {long: {"type": "?"}}})),
+        lambda long: xgr.Grammar.from_structural_tag(
+            json.dumps({"type": "structural_tag", "format": {"type": long}})
+        ),
+        lambda long: xgr.Grammar.from_ebnf("root ::= " + long),
+    ],
+)
+def test_messages_do_not_repeat_megabytes(call):
+    with pytest.raises(xgr.TokenstileError) as caught:
+        call("a" * 1_000_000)
+    assert len(str(caught.value)) < 4_000
+
+
+def test_too_many_listed_objects():
+    with pytest.raises(xgr.LimitExceededError, match="1500 arrays and objects are listed"):
+        xgr.Grammar.from_json_schema({"enum": [{"a": number} for number in range(1500)]})
+
+
+def test_what_is_no_batch():
+    for call in (
+        lambda: xgr.BatchGrammarMatcher.batch_accept_token(5, [1]),
+        lambda: xgr.BatchGrammarMatcher.batch_accept_string([], 5),
+    ):
+        with pytest.raises(xgr.InvalidArgumentError, match="must be a list of"):
+            call()

@@ -89,7 +89,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// A failure without a place; add one with [`Error::at`].
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error { kind, message: message.into(), place: Place::Nowhere, help: None }
+        Error { kind, message: cut(message.into()), place: Place::Nowhere, help: None }
     }
 
     /// A syntax error at byte `offset` of `source`.
@@ -125,13 +125,13 @@ impl Error {
             _ => format!("{part}: {}", self.message),
         };
         let help = self.help.clone().filter(|_| self.kind != ErrorKind::Cancelled);
-        Error { kind: self.kind, message, place: Place::Nowhere, help }
+        Error { kind: self.kind, message: cut(message), place: Place::Nowhere, help }
     }
 
     /// The same error with a line that says what to do.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(cut(help.into()));
         self
     }
 
@@ -156,12 +156,26 @@ impl Error {
     }
 }
 
+/// A text for people to read: what is long is told by its beginning and its end. Messages repeat what strangers wrote, and
+/// that may be megabytes.
+fn cut(text: String) -> String {
+    const LONGEST: usize = 1_000;
+    const END: usize = 200;
+    if text.len() <= LONGEST {
+        return text;
+    }
+    let boundary_from =
+        |place: usize| (place..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
+    let (first, last) = (boundary_from(LONGEST - END), boundary_from(text.len() - END));
+    format!("{} ... {}", &text[..first], &text[last..])
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
             Place::Nowhere => write!(out, "{}", self.message)?,
-            Place::Pointer(pointer) => write!(out, "at {pointer:?}: {}", self.message)?,
-            Place::Path(path) => write!(out, "at {path}: {}", self.message)?,
+            Place::Pointer(pointer) => write!(out, "at {:?}: {}", cut(pointer.clone()), self.message)?,
+            Place::Path(path) => write!(out, "at {}: {}", cut(path.clone()), self.message)?,
             Place::Text { line, column, excerpt, caret } => {
                 writeln!(out, "line {line}, column {column}: {}", self.message)?;
                 write!(out, "  {excerpt}\n  {:caret$}^", "")?;
@@ -171,5 +185,25 @@ impl fmt::Display for Error {
             Some(help) => write!(out, "\nhelp: {help}"),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_cut_between_characters() {
+        let message = format!("there is no type \"{}\" here", "\u{e9}".repeat(100_000));
+        let error = Error::new(ErrorKind::Invalid, message).at(Place::Pointer("/\u{1f600}".repeat(1_000)));
+        let told = error.to_string();
+        assert!(told.len() < 5_000, "{}", told.len());
+        assert!(told.contains("there is no type") && told.ends_with("\u{e9}\" here"), "{told}");
+    }
+
+    #[test]
+    fn what_is_short_is_not() {
+        let message = "x".repeat(1_000);
+        assert_eq!(Error::new(ErrorKind::Invalid, message.clone()).to_string(), message);
     }
 }

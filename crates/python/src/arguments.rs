@@ -4,7 +4,7 @@
 
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyIterator, PyString};
 
 use crate::errors;
 
@@ -49,6 +49,11 @@ pub(crate) fn temperature(object: &Bound<'_, PyAny>) -> PyResult<Option<f32>> {
 /// A text.
 pub(crate) fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     object.cast::<PyString>().map_err(|_| wrong(object, "a str"))?.to_str()
+}
+
+/// The items of a list or of whatever else can be gone through; `what` says of what.
+pub(crate) fn items<'py>(object: &Bound<'py, PyAny>, what: &str) -> PyResult<Bound<'py, PyIterator>> {
+    object.try_iter().map_err(|_| wrong(object, what))
 }
 
 /// A number with a fraction.

@@ -174,7 +174,7 @@ impl BatchGrammarMatcher {
             ));
         }
         let matchers = collect(matchers)?;
-        let strings = strings.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+        let strings = arguments::items(strings, "a list of strings")?.collect::<PyResult<Vec<_>>>()?;
         check_length(py, "strings", strings.len(), matchers.len())?;
         let mut jobs: Vec<(&GrammarMatcher, &[u8])> = Vec::with_capacity(matchers.len());
         for (matcher, string) in matchers.iter().zip(&strings) {
@@ -239,7 +239,9 @@ impl BatchGrammarMatcher {
 fn rows_of(indices: Option<&Bound<'_, PyAny>>, count: usize) -> PyResult<Vec<isize>> {
     match indices {
         None => Ok((0..count.cast_signed()).collect()),
-        Some(indices) => indices.try_iter()?.map(|index| index?.extract()).collect(),
+        Some(indices) => {
+            arguments::items(indices, "a list of rows")?.map(|index| arguments::row(&index?)).collect()
+        }
     }
 }
 
@@ -330,7 +332,9 @@ pub(crate) fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'
             format!("a GrammarMatcher was expected, not {}", errors::type_name(object)),
         )
     };
-    matchers.try_iter()?.map(|item| item?.cast_into().map_err(|error| wrong(&error.into_inner()))).collect()
+    arguments::items(matchers, "a list of GrammarMatchers")?
+        .map(|item| item?.cast_into().map_err(|error| wrong(&error.into_inner())))
+        .collect()
 }
 
 /// The token ids in a list or an array, nothing for a number that no token can have.
@@ -340,7 +344,7 @@ pub(crate) fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'
 fn token_ids(tokens: &Bound<'_, PyAny>) -> PyResult<Vec<Option<u32>>> {
     let to_list = tokens.getattr_opt(intern!(tokens.py(), "tolist"))?;
     let list = to_list.map_or_else(|| Ok(tokens.clone()), |method| method.call0())?;
-    list.try_iter()?.map(|token| matcher::token_id_of(&token?)).collect()
+    arguments::items(&list, "a list of token ids")?.map(|token| matcher::token_id_of(&token?)).collect()
 }
 
 /// Fails if there are not as many entries as matchers.
