@@ -6,7 +6,8 @@
 //! again and again: any value, an array of strings, a number before a comma.
 //!
 //! A frame stands for the graph of nodes that can be reached from its own. That graph is written down node by node in the
-//! order in which they are reached, which depends on nothing else, and hashed. A list of members whose keys the schema
+//! order in which they are reached, which depends on nothing else, and hashed; only nodes that many grammars have in a block
+//! are told by their places in it. A list of members whose keys the schema
 //! names has no content, nor has what leads to one: hardly any two schemas have the same, and it would be looked for in
 //! vain. Neither has anything that counts tokens, or free text with tags.
 
@@ -28,6 +29,9 @@ use crate::terminal::{automaton_fingerprint, fingerprint_hasher};
 const MOST_NODES: usize = 256;
 /// A stack with more frames on top of each other than this has no content.
 const MOST_FRAMES: u32 = 80;
+
+/// Tells the number of a node in a block from others.
+const IN_BLOCK: u32 = 1 << 31;
 
 /// The fingerprint of what a set of stacks means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -162,9 +166,10 @@ impl Generation {
     fn node_content(&self, node: NodeId) -> Option<Content> {
         self.contents().nodes.get_or_make(node, || {
             self.contents().note_one();
-            let mut graph = Graph { generation: self, order: vec![node], numbers: FxHashMap::default() };
-            graph.numbers.insert(node, 0);
-            graph.content()
+            let mut graph =
+                Graph { generation: self, order: Vec::new(), numbers: FxHashMap::default(), block: None };
+            let first = graph.number(node);
+            graph.content(first)
         })
     }
 
@@ -215,12 +220,16 @@ struct Graph<'g> {
     /// In the order in which they were reached.
     order: Vec<NodeId>,
     numbers: FxHashMap<NodeId, u32>,
+    /// The number of the block, if a node in it is reached.
+    block: Option<u32>,
 }
 
 impl Graph<'_> {
-    fn content(mut self) -> Option<Content> {
+    /// The content of all that is reached from the node with this number.
+    fn content(mut self, first: u32) -> Option<Content> {
         let machine = self.generation.machine();
         let mut state = fingerprint_hasher();
+        state.write_u32(first);
         let mut at = 0;
         while let Some(&node) = self.order.get(at) {
             if at > 0 && self.generation.contents().nodes.get(node) == Some(None) || at >= MOST_NODES {
@@ -229,10 +238,17 @@ impl Graph<'_> {
             self.hash_node(machine, machine.node(node), &mut state)?;
             at += 1;
         }
+        self.block.hash(&mut state);
         Some(Content::of(state))
     }
 
     fn number(&mut self, node: NodeId) -> u32 {
+        if let Some(block) = &self.generation.machine().block
+            && let Some(place) = block.place_of(node)
+        {
+            self.block = Some(block.number);
+            return IN_BLOCK | place;
+        }
         let next = self.order.len() as u32;
         *self.numbers.entry(node).or_insert_with(|| {
             self.order.push(node);

@@ -350,6 +350,26 @@ pub struct Machine {
     pub has_temperatures: bool,
     /// Whether the tokens of any rule are counted.
     pub counts_tokens: bool,
+    /// The nodes that other machines have too, if there are any.
+    pub block: Option<Block>,
+}
+
+/// Nodes that are the same in many machines, and lead to no others: those of a [rule that is ready](crate::passes::Ready).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Tells it from all other blocks of the process.
+    pub number: u32,
+    /// Its first node. The others are the last nodes of the machine, in their order.
+    pub start: NodeId,
+    /// Where those begin.
+    pub others: NodeId,
+}
+
+impl Block {
+    /// The place of a node in the block, which is the same in all machines; none if it is not in it.
+    pub fn place_of(&self, node: NodeId) -> Option<u32> {
+        if node == self.start { Some(0) } else { node.0.checked_sub(self.others.0).map(|place| place + 1) }
+    }
 }
 
 impl Machine {

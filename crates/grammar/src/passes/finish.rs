@@ -51,6 +51,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         accepts_empty: draft.accepts_empty,
         has_temperatures,
         counts_tokens,
+        block: None,
     };
     if let Some((rule, ready)) = draft.ready {
         ready.link(&mut machine, kept.rule_id(rule), budget)?;

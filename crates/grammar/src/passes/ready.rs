@@ -10,18 +10,25 @@
 //!
 //! 1. The machine matches what the body of the rule matches, and not the empty string.
 //! 2. It calls no rule but its own, so its rules may come last in the order of calls in first position.
-//! 3. Its terminals have the same numbers in every machine that it goes into, because those begin with them.
+//! 3. Its nodes are the last of every machine that it goes into, but for the first of them.
+//! 4. Its terminals have the same numbers in every machine that it goes into, because those begin with them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::Result;
 use crate::ir::{Builder, Grammar, RuleId};
 use crate::limits::{Budget, Limits};
-use crate::machine::{ListId, Machine, MachineRule, MachineRuleId, NodeId};
+use crate::machine::{Block, ListId, Machine, MachineRule, MachineRuleId, NodeId};
+
+/// How many were made in the process.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// The machine of a rule, to be put into others.
 #[derive(Debug)]
 pub struct Ready {
+    /// Tells it from all others of the process.
+    number: u32,
     machine: Machine,
     /// The expressions of its terminals.
     terminals: Builder,
@@ -38,7 +45,8 @@ impl Ready {
             && machine.tagged.is_empty();
         let is_first = machine.root == MachineRuleId(0) && machine.rules[0].start == NodeId(0);
         let terminals = Builder::of_exprs(std::mem::take(&mut machine.exprs), budget.limits());
-        Ok((is_plain && is_first).then(|| Arc::new(Ready { machine, terminals })))
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        Ok((is_plain && is_first).then(|| Arc::new(Ready { number, machine, terminals })))
     }
 
     /// A builder that has the expressions of the terminals.
@@ -57,6 +65,7 @@ impl Ready {
         let rule_id =
             |id: MachineRuleId| if id.0 == 0 { rule } else { MachineRuleId(rules as u32 + id.0 - 1) };
         let list_id = |id: ListId| ListId(lists as u32 + id.0);
+        machine.block = Some(Block { number: self.number, start, others: NodeId(nodes as u32) });
         machine.nodes.reserve(own.nodes.len());
         for (at, node) in own.nodes.iter().enumerate() {
             let mut node = node.clone();
