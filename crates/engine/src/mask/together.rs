@@ -17,6 +17,8 @@ use crate::vocab::{TokenId, TokenTable};
 const MOST_STATES: usize = 4;
 /// and no more sets of them are made in a walk.
 const MOST_SETS: usize = 256;
+/// The ways on of so many states are at hand when tokens are followed.
+const ROWS_AT_HAND: usize = 32;
 
 /// States that members of a shape may be in: sorted, no two the same.
 type States = SmallVec<[TerminalId; MOST_STATES]>;
@@ -82,30 +84,56 @@ fn after(arena: &Arena, states: &[TerminalId], kind: u8) -> States {
     let mut next = States::new();
     for &state in states {
         let dense = arena.dense(state);
-        for &byte in bytes_of(kind) {
-            let target = dense[usize::from(byte)];
+        // Most bytes lead where the one before them does.
+        let mut targets = bytes_of(kind).iter().map(|&byte| dense[usize::from(byte)]);
+        let mut change = targets.next();
+        while let Some(target) = change {
             if !next.contains(&target) {
                 next.push(target);
             }
+            change = targets.find(|&other| other != target);
         }
     }
     next
 }
 
 /// The state in which all members were before they parted, and how many bytes were read before it.
-#[derive(Clone, Copy)]
 struct Origin<'w> {
     tokens: &'w TokenTable,
     state: TerminalId,
     read: usize,
+    rows: Rows<'w>,
 }
 
 impl Origin<'_> {
     /// The state after the first `read` bytes of a token.
-    fn follow(&self, arena: &Arena, token: u32, read: usize) -> TerminalId {
+    fn follow(&mut self, token: u32, read: usize) -> TerminalId {
         let bytes = self.tokens.token_bytes(TokenId(token));
         let bytes = bytes.get(self.read..read).unwrap_or_default();
-        bytes.iter().fold(self.state, |state, &byte| arena.next(state, byte))
+        bytes.iter().fold(self.state, |state, &byte| self.rows.get(state)[usize::from(byte)])
+    }
+}
+
+/// The ways on of states on which tokens were followed, nearer at hand than in the arena.
+struct Rows<'w> {
+    arena: &'w Arena,
+    /// By the last bits of the number of the state.
+    last: [(TerminalId, &'w [TerminalId; 256]); ROWS_AT_HAND],
+}
+
+impl<'w> Rows<'w> {
+    fn new(arena: &'w Arena) -> Self {
+        let never = (TerminalId::NEVER, arena.dense(TerminalId::NEVER));
+        Rows { arena, last: [never; ROWS_AT_HAND] }
+    }
+
+    #[inline]
+    fn get(&mut self, state: TerminalId) -> &'w [TerminalId; 256] {
+        let slot = &mut self.last[state.0 as usize % ROWS_AT_HAND];
+        if slot.0 != state {
+            *slot = (state, self.arena.dense(state));
+        }
+        slot.1
     }
 }
 
@@ -124,9 +152,9 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
         let Some(tokens) = self.tokens.filter(|_| self.is_hardly_endless(shape, place.state)) else {
             return false;
         };
-        let origin = Origin { tokens, state: place.state, read };
         let set = self.sets.intern(self.arena, States::from_slice(&[place.state]));
         let Ahead::On(_) = self.sets.ahead(self.arena, set, kind) else { return false };
+        let mut origin = Origin { tokens, state: place.state, read, rows: Rows::new(self.arena) };
         let before = Crossing { end: self.shapes.end(shape), set, depth: place.depth };
         let mut path: Vec<Crossing> = vec![before];
         let mut at = shape;
@@ -135,7 +163,7 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
                 path.pop();
                 continue;
             }
-            let next = self.cross(at, here, origin, read + path.len());
+            let next = self.cross(at, here, &mut origin, read + path.len());
             at = if next.is_some() { at + 1 } else { self.shapes.end(at) };
             path.extend(next);
         }
@@ -147,12 +175,14 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
     fn is_hardly_endless(&self, shape: ShapeIndex, state: TerminalId) -> bool {
         let (kind, height) = (self.shapes.kind(shape), self.shapes.height(shape));
         let (dense, bytes) = (self.arena.dense(state), bytes_of(kind));
-        let goes_on = |byte: &&u8| {
-            let next = dense[usize::from(**byte)];
+        let goes_on = |next: TerminalId| {
             let endless = self.arena.easily_endless(next);
             endless.kinds >> kind & 1 == 1 && endless.length > height
         };
-        ASCII >> kind & 1 == 1 && 2 * bytes.iter().filter(goes_on).count() < bytes.len()
+        let next = |byte: &u8| dense[usize::from(*byte)];
+        let alike = bytes.chunk_by(|a, b| next(a) == next(b));
+        let count: usize = alike.filter(|alike| goes_on(next(&alike[0]))).map(<[u8]>::len).sum();
+        ASCII >> kind & 1 == 1 && 2 * count < bytes.len()
     }
 
     /// What there is at a shape, whose members are `read` bytes long. Where to go on from, if its children are to be walked.
@@ -160,7 +190,7 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
         &mut self,
         shape: ShapeIndex,
         here: Crossing,
-        origin: Origin<'_>,
+        origin: &mut Origin<'_>,
         read: usize,
     ) -> Option<Crossing> {
         let shapes = self.shapes;
@@ -189,11 +219,11 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
     }
 
     /// Follows each member of a shape by itself, which is `read` bytes long and comes after `here`.
-    fn part(&mut self, shape: ShapeIndex, here: Crossing, origin: Origin<'_>, read: usize) {
-        let (shapes, trie, arena) = (self.shapes, self.trie, self.arena);
+    fn part(&mut self, shape: ShapeIndex, here: Crossing, origin: &mut Origin<'_>, read: usize) {
+        let (shapes, trie) = (self.shapes, self.trie);
         let own = shapes.token_range(shape, shape + 1);
         for token in &shapes.tokens()[own.start as usize..own.end as usize] {
-            if origin.follow(arena, *token, read) != TerminalId::NEVER {
+            if origin.follow(*token, read) != TerminalId::NEVER {
                 (self.on_tokens)(&[*token], Tally::default());
             }
         }
@@ -202,7 +232,7 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
         }
         let mut stack: Vec<Member> = Vec::new();
         for &node in shapes.members(shape).iter().filter(|&&node| !trie.is_leaf(node)) {
-            let state = origin.follow(arena, trie.tokens()[trie.token_range(node).start], read);
+            let state = origin.follow(trie.tokens()[trie.token_range(node).start], read);
             if state != TerminalId::NEVER && state != TerminalId::EMPTY {
                 stack.push(Member { node, state, depth: here.depth, tally: Tally::default() });
             }
