@@ -19,6 +19,8 @@ const MOST_STATES: usize = 4;
 const MOST_SETS: usize = 256;
 /// The ways on of so many states are at hand when tokens are followed.
 const ROWS_AT_HAND: usize = 32;
+/// The texts of so many tokens are fetched at once.
+const AT_ONCE: usize = 16;
 
 /// States that members of a shape may be in: sorted, no two the same.
 type States = SmallVec<[TerminalId; MOST_STATES]>;
@@ -106,11 +108,20 @@ struct Origin<'w> {
 }
 
 impl Origin<'_> {
-    /// The state after the first `read` bytes of a token.
-    fn follow(&mut self, token: u32, read: usize) -> TerminalId {
-        let bytes = self.tokens.token_bytes(TokenId(token));
-        let bytes = bytes.get(self.read..read).unwrap_or_default();
-        bytes.iter().fold(self.state, |state, &byte| self.rows.get(state)[usize::from(byte)])
+    /// The state after the first `read` bytes of each of some tokens.
+    fn follow(&mut self, some: &[u32], read: usize, mut on_state: impl FnMut(u32, TerminalId)) {
+        for some in some.chunks(AT_ONCE) {
+            let text = |token: &u32| self.tokens.token_bytes(TokenId(*token)).get(self.read..read);
+            let texts: SmallVec<[&[u8]; AT_ONCE]> =
+                some.iter().map(|token| text(token).unwrap_or_default()).collect();
+            // PERF: the texts are all over the memory, and in this way are fetched all at once, not one after the other.
+            std::hint::black_box(texts.iter().fold(0, |all, text| all | text.first().copied().unwrap_or(0)));
+            for (&token, text) in some.iter().zip(texts) {
+                let rows = &mut self.rows;
+                let next = |state: TerminalId, byte: &u8| rows.get(state)[usize::from(*byte)];
+                on_state(token, text.iter().fold(self.state, next));
+            }
+        }
     }
 }
 
@@ -222,22 +233,26 @@ impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeW
     fn part(&mut self, shape: ShapeIndex, here: Crossing, origin: &mut Origin<'_>, read: usize) {
         let (shapes, trie) = (self.shapes, self.trie);
         let own = shapes.token_range(shape, shape + 1);
-        for token in &shapes.tokens()[own.start as usize..own.end as usize] {
-            if origin.follow(*token, read) != TerminalId::NEVER {
-                (self.on_tokens)(&[*token], Tally::default());
+        let own = &shapes.tokens()[own.start as usize..own.end as usize];
+        origin.follow(own, read, |token, state| {
+            if state != TerminalId::NEVER {
+                (self.on_tokens)(&[token], Tally::default());
             }
-        }
+        });
         if !self.may_go_on(shape, here.set) {
             return;
         }
-        let mut stack: Vec<Member> = Vec::new();
-        for &node in shapes.members(shape).iter().filter(|&&node| !trie.is_leaf(node)) {
-            let state = origin.follow(trie.tokens()[trie.token_range(node).start], read);
+        let members = shapes.members(shape).iter().copied();
+        let inner: Vec<NodeIndex> = members.filter(|&node| !trie.is_leaf(node)).collect();
+        let some: Vec<u32> = inner.iter().map(|&node| trie.tokens()[trie.token_range(node).start]).collect();
+        let (mut stack, mut nodes): (Vec<Member>, _) = (Vec::new(), inner.into_iter());
+        origin.follow(&some, read, |_, state| {
+            let Some(node) = nodes.next() else { return };
             if state != TerminalId::NEVER && state != TerminalId::EMPTY {
                 stack.push(Member { node, state, depth: here.depth, tally: Tally::default() });
             }
             self.end_at(&[node], state, Tally::default());
-        }
+        });
         self.walk_nodes(&mut stack);
     }
 

@@ -442,6 +442,9 @@ impl Arena {
     }
 
     fn alt_within(&self, items: Items, depth: u32) -> TerminalId {
+        if let [item] = *items {
+            return item;
+        }
         let mut flat = Items::new();
         for item in items {
             match self.term(item) {

@@ -104,8 +104,8 @@ impl Arena {
                 None => self.easily_seen(id, &row),
                 Some((endless, _)) if !self.may_lead_back(endless) => Endless::NOTHING,
                 Some((endless, length)) => {
-                    let row = self.compute_shape_row(endless);
-                    Endless { length, ..self.leading_back(endless, &row) }
+                    let Endless { kinds, length: inner } = self.shape_row(endless).endless;
+                    Endless { kinds, length: length.min(inner) }
                 }
             };
             Box::new(row)

@@ -77,8 +77,7 @@ impl PlainRows {
         let none = vec![0; characters.len().div_ceil(32)];
         let mut all = none.clone();
         tokens.iter().for_each(|&token| set_bit(&mut all, token));
-        let ends =
-            [((0, 0), Arc::new(Row::new(none))), ((KindSet::MAX, longest), Arc::new(Row::new(all)))];
+        let ends = [((0, 0), Arc::new(Row::new(none))), ((KindSet::MAX, longest), Arc::new(Row::new(all)))];
         let is_long = |token: &u32| characters[*token as usize] > MANY_CHARACTERS;
         let mut long: Box<[u32]> = tokens.iter().copied().filter(is_long).collect();
         long.sort_unstable_by_key(|&token| characters[token as usize]);
@@ -138,7 +137,8 @@ impl PlainRows {
     /// The row that is the nearest to one with `count` tokens, among those that are within it or that it is within.
     fn nearest(&self, key: Key, count: usize) -> (Key, Arc<Row>) {
         let known = self.known.lock();
-        let near = known.iter().chain(&self.ends).filter(|one| is_within(one.0, key) || is_within(key, one.0));
+        let near =
+            known.iter().chain(&self.ends).filter(|one| is_within(one.0, key) || is_within(key, one.0));
         let nearest = near.min_by_key(|one| one.1.count().abs_diff(count)).unwrap_or(&self.ends[0]);
         (nearest.0, Arc::clone(&nearest.1))
     }
