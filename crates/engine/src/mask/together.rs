@@ -156,7 +156,7 @@ struct Crossing {
     depth: Depth,
 }
 
-impl<'w, T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<'w, T, E> {
+impl<T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<'_, T, E> {
     /// Walks `shape`, whose members part after `place`, where `read` bytes were read. Whether it is worth it.
     pub(super) fn walk_together(&mut self, shape: ShapeIndex, place: &Place<'_>, read: usize) -> bool {
         let kind = self.shapes.kind(shape);

@@ -457,8 +457,8 @@ impl Arena {
         flat.dedup();
         if flat.len() > 1 {
             let mut heads = self.heads(&flat);
-            for (is_worth_it, merge) in MERGES {
-                if is_worth_it(&heads) {
+            for (may_merge, merge) in MERGES {
+                if may_merge(&heads) {
                     merge(self, &mut flat);
                     heads = self.heads(&flat);
                 }
@@ -605,11 +605,13 @@ struct Heads {
     may_be_empty: bool,
 }
 
-/// A way to make alternatives fewer.
+/// Whether alternatives may become fewer in a way,
+type MayMerge = fn(&Heads) -> bool;
+/// and the way.
 type Merge = fn(&Arena, &mut Items);
 
-/// The ways in their order, and what alternatives each is for.
-const MERGES: [(fn(&Heads) -> bool, Merge); 5] = [
+/// All of them, in their order.
+const MERGES: [(MayMerge, Merge); 5] = [
     (|heads| heads.dispatches > 1, Arena::merge_dispatches),
     (|heads| heads.json_texts > 1, Arena::merge_json_texts),
     (|heads| heads.repeats > 1, Arena::merge_repeats),

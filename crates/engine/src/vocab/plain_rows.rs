@@ -169,7 +169,7 @@ mod tests {
     fn rows_hold_short_tokens_of_their_kinds() {
         let mut tokens: Vec<&str> = vec!["ab", "abc", "", "ab1", "a", "\"", "é", "1"];
         tokens.resize(40, "");
-        tokens.extend(["xyz", "abcdefgh", "abcdefghi", "abcdefghijkl", "1234567890"]);
+        tokens.extend(["xyz", "abcdefgh", "abcdefghi", "abcdefghijkl", "1111111111"]);
         let vocab = Vocab::new(tokens, VocabOptions::default()).unwrap();
         let rows = PlainRows::new(vocab.table(), &Shapes::new(vocab.table().index().trie()));
         let kind = |byte: u8| 1 << KIND_OF[usize::from(byte)];
@@ -185,6 +185,8 @@ mod tests {
         assert_eq!(held(kind(b'x') | kind(b'1'), 3), [0, 1, 3, 4, 7, 40]);
         assert_eq!(held(OTHER, 9), [6]);
         assert_eq!(rows.characters(6), 1);
-        assert!(Arc::ptr_eq(&rows.get(kind(b'x'), 3), &rows.get(kind(b'x'), 300)));
+        assert_eq!(held(kind(b'x') | kind(b'1'), 300), [0, 1, 3, 4, 7, 40, 41, 42, 43, 44]);
+        assert_eq!(held(kind(b'1'), 300), [7, 44]);
+        assert!(Arc::ptr_eq(&rows.get(kind(b'x'), 12), &rows.get(kind(b'x'), 300)));
     }
 }
