@@ -17,6 +17,10 @@ use crate::vocab::{TokenId, TokenTable};
 const MOST_STATES: usize = 4;
 /// and no more sets of them are made in a walk.
 const MOST_SETS: usize = 256;
+/// The ways on of so many states are at hand when tokens are followed.
+const ROWS_AT_HAND: usize = 32;
+/// The texts of so many tokens are fetched at once.
+const AT_ONCE: usize = 16;
 
 /// States that members of a shape may be in: sorted, no two the same.
 type States = SmallVec<[TerminalId; MOST_STATES]>;
@@ -82,30 +86,65 @@ fn after(arena: &Arena, states: &[TerminalId], kind: u8) -> States {
     let mut next = States::new();
     for &state in states {
         let dense = arena.dense(state);
-        for &byte in bytes_of(kind) {
-            let target = dense[usize::from(byte)];
+        // Most bytes lead where the one before them does.
+        let mut targets = bytes_of(kind).iter().map(|&byte| dense[usize::from(byte)]);
+        let mut change = targets.next();
+        while let Some(target) = change {
             if !next.contains(&target) {
                 next.push(target);
             }
+            change = targets.find(|&other| other != target);
         }
     }
     next
 }
 
 /// The state in which all members were before they parted, and how many bytes were read before it.
-#[derive(Clone, Copy)]
 struct Origin<'w> {
     tokens: &'w TokenTable,
     state: TerminalId,
     read: usize,
+    rows: Rows<'w>,
 }
 
 impl Origin<'_> {
-    /// The state after the first `read` bytes of a token.
-    fn follow(&self, arena: &Arena, token: u32, read: usize) -> TerminalId {
-        let bytes = self.tokens.token_bytes(TokenId(token));
-        let bytes = bytes.get(self.read..read).unwrap_or_default();
-        bytes.iter().fold(self.state, |state, &byte| arena.next(state, byte))
+    /// The state after the first `read` bytes of each of some tokens.
+    fn follow(&mut self, some: &[u32], read: usize, mut on_state: impl FnMut(u32, TerminalId)) {
+        for some in some.chunks(AT_ONCE) {
+            let text = |token: &u32| self.tokens.token_bytes(TokenId(*token)).get(self.read..read);
+            let texts: SmallVec<[&[u8]; AT_ONCE]> =
+                some.iter().map(|token| text(token).unwrap_or_default()).collect();
+            // PERF: the texts are all over the memory, and in this way are fetched all at once, not one after the other.
+            std::hint::black_box(texts.iter().fold(0, |all, text| all | text.first().copied().unwrap_or(0)));
+            for (&token, text) in some.iter().zip(texts) {
+                let rows = &mut self.rows;
+                let next = |state: TerminalId, byte: &u8| rows.get(state)[usize::from(*byte)];
+                on_state(token, text.iter().fold(self.state, next));
+            }
+        }
+    }
+}
+
+/// The ways on of states on which tokens were followed, nearer at hand than in the arena.
+struct Rows<'w> {
+    arena: &'w Arena,
+    /// By the last bits of the number of the state.
+    last: [(TerminalId, &'w [TerminalId; 256]); ROWS_AT_HAND],
+}
+
+impl<'w> Rows<'w> {
+    fn new(arena: &'w Arena) -> Self {
+        let never = (TerminalId::NEVER, arena.dense(TerminalId::NEVER));
+        Rows { arena, last: [never; ROWS_AT_HAND] }
+    }
+
+    #[inline]
+    fn get(&mut self, state: TerminalId) -> &'w [TerminalId; 256] {
+        let slot = &mut self.last[state.0 as usize % ROWS_AT_HAND];
+        if slot.0 != state {
+            *slot = (state, self.arena.dense(state));
+        }
+        slot.1
     }
 }
 
@@ -124,9 +163,9 @@ impl<T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<
         let Some(tokens) = self.tokens.filter(|_| self.is_hardly_endless(shape, place.state)) else {
             return false;
         };
-        let origin = Origin { tokens, state: place.state, read };
         let set = self.sets.intern(self.arena, States::from_slice(&[place.state]));
         let Ahead::On(_) = self.sets.ahead(self.arena, set, kind) else { return false };
+        let mut origin = Origin { tokens, state: place.state, read, rows: Rows::new(self.arena) };
         let before = Crossing { end: self.shapes.end(shape), set, depth: place.depth };
         let mut path: Vec<Crossing> = vec![before];
         let mut at = shape;
@@ -135,7 +174,7 @@ impl<T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<
                 path.pop();
                 continue;
             }
-            let next = self.cross(at, here, origin, read + path.len());
+            let next = self.cross(at, here, &mut origin, read + path.len());
             at = if next.is_some() { at + 1 } else { self.shapes.end(at) };
             path.extend(next);
         }
@@ -147,12 +186,14 @@ impl<T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<
     fn is_hardly_endless(&self, shape: ShapeIndex, state: TerminalId) -> bool {
         let (kind, height) = (self.shapes.kind(shape), self.shapes.height(shape));
         let (dense, bytes) = (self.arena.dense(state), bytes_of(kind));
-        let goes_on = |byte: &&u8| {
-            let next = dense[usize::from(**byte)];
+        let goes_on = |next: TerminalId| {
             let endless = self.arena.easily_endless(next);
             endless.kinds >> kind & 1 == 1 && endless.length > height
         };
-        ASCII >> kind & 1 == 1 && 2 * bytes.iter().filter(goes_on).count() < bytes.len()
+        let next = |byte: &u8| dense[usize::from(*byte)];
+        let alike = bytes.chunk_by(|a, b| next(a) == next(b));
+        let count: usize = alike.filter(|alike| goes_on(next(&alike[0]))).map(<[u8]>::len).sum();
+        ASCII >> kind & 1 == 1 && 2 * count < bytes.len()
     }
 
     /// What there is at a shape, whose members are `read` bytes long. Where to go on from, if its children are to be walked.
@@ -160,7 +201,7 @@ impl<T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<
         &mut self,
         shape: ShapeIndex,
         here: Crossing,
-        origin: Origin<'_>,
+        origin: &mut Origin<'_>,
         read: usize,
     ) -> Option<Crossing> {
         let shapes = self.shapes;
@@ -189,25 +230,29 @@ impl<T: FnMut(&[u32], Tally), E: FnMut(NodeIndex, TerminalId, Tally)> ShapeWalk<
     }
 
     /// Follows each member of a shape by itself, which is `read` bytes long and comes after `here`.
-    fn part(&mut self, shape: ShapeIndex, here: Crossing, origin: Origin<'_>, read: usize) {
-        let (shapes, trie, arena) = (self.shapes, self.trie, self.arena);
+    fn part(&mut self, shape: ShapeIndex, here: Crossing, origin: &mut Origin<'_>, read: usize) {
+        let (shapes, trie) = (self.shapes, self.trie);
         let own = shapes.token_range(shape, shape + 1);
-        for token in &shapes.tokens()[own.start as usize..own.end as usize] {
-            if origin.follow(arena, *token, read) != TerminalId::NEVER {
-                (self.on_tokens)(&[*token], Tally::default());
+        let own = &shapes.tokens()[own.start as usize..own.end as usize];
+        origin.follow(own, read, |token, state| {
+            if state != TerminalId::NEVER {
+                (self.on_tokens)(&[token], Tally::default());
             }
-        }
+        });
         if !self.may_go_on(shape, here.set) {
             return;
         }
-        let mut stack: Vec<Member> = Vec::new();
-        for &node in shapes.members(shape).iter().filter(|&&node| !trie.is_leaf(node)) {
-            let state = origin.follow(arena, trie.tokens()[trie.token_range(node).start], read);
+        let members = shapes.members(shape).iter().copied();
+        let inner: Vec<NodeIndex> = members.filter(|&node| !trie.is_leaf(node)).collect();
+        let some: Vec<u32> = inner.iter().map(|&node| trie.tokens()[trie.token_range(node).start]).collect();
+        let (mut stack, mut nodes): (Vec<Member>, _) = (Vec::new(), inner.into_iter());
+        origin.follow(&some, read, |_, state| {
+            let Some(node) = nodes.next() else { return };
             if state != TerminalId::NEVER && state != TerminalId::EMPTY {
                 stack.push(Member { node, state, depth: here.depth, tally: Tally::default() });
             }
             self.end_at(&[node], state, Tally::default());
-        }
+        });
         self.walk_nodes(&mut stack);
     }
 

@@ -308,30 +308,27 @@ impl Arena {
     }
 
     pub(super) fn intern(&self, term: &Term) -> TerminalId {
-        let (nullable, counts) = self.facts(term);
-        let (id, is_new) = self.entries.intern(
-            term,
-            |entry| entry.term == *term,
-            || Entry {
-                term: term.clone(),
-                nullable,
-                counts,
-                is_forced: self.begins_with_literal(term),
-                row: OnceLock::new(),
-                walked: Seldom::default(),
-            },
-        );
-        if is_new {
-            let bytes = match term {
-                Term::Alt(items) => size_of_val(&**items),
-                Term::Dispatch(row) => size_of_val(&**row),
-                Term::Key(key) => size_of_val(&**key),
-                Term::KeyRead(text) => text.len(),
-                _ => 0,
-            };
-            self.row_bytes.fetch_add(bytes, Ordering::Relaxed);
-        }
-        TerminalId(id)
+        let make = || self.new_entry(term.clone());
+        TerminalId(self.entries.intern(term, |entry| entry.term == *term, make).0)
+    }
+
+    /// The same for [`Term::Alt`], of which most are known: its list is made only if it is not.
+    fn intern_alt(&self, items: &[TerminalId]) -> TerminalId {
+        let is_same = |entry: &Entry| matches!(&entry.term, Term::Alt(known) if **known == *items);
+        TerminalId(self.entries.intern(items, is_same, || self.new_entry(Term::Alt(items.into()))).0)
+    }
+
+    fn new_entry(&self, term: Term) -> Entry {
+        let (nullable, counts) = self.facts(&term);
+        let is_forced = self.begins_with_literal(&term);
+        self.note_bytes(match &term {
+            Term::Alt(items) => size_of_val(&**items),
+            Term::Dispatch(row) => size_of_val(&**row),
+            Term::Key(key) => size_of_val(&**key),
+            Term::KeyRead(text) => text.len(),
+            _ => 0,
+        });
+        Entry { term, nullable, counts, is_forced, row: OnceLock::new(), walked: Seldom::default() }
     }
 
     fn facts(&self, term: &Term) -> (bool, bool) {
@@ -444,8 +441,11 @@ impl Arena {
         self.alt_within(items.into_iter().collect(), FACTOR_DEPTH)
     }
 
-    fn alt_within(&self, items: SmallVec<[TerminalId; 8]>, depth: u32) -> TerminalId {
-        let mut flat: SmallVec<[TerminalId; 8]> = SmallVec::new();
+    fn alt_within(&self, items: Items, depth: u32) -> TerminalId {
+        if let [item] = *items {
+            return item;
+        }
+        let mut flat = Items::new();
         for item in items {
             match self.term(item) {
                 Term::Never => {}
@@ -456,12 +456,14 @@ impl Arena {
         flat.sort_unstable();
         flat.dedup();
         if flat.len() > 1 {
-            self.merge_dispatches(&mut flat);
-            self.merge_json_texts(&mut flat);
-            self.merge_repeats(&mut flat);
-            self.merge_bounded(&mut flat);
-            self.drop_suffixes(&mut flat);
-            if depth > 0 {
+            let mut heads = self.heads(&flat);
+            for (may_merge, merge) in MERGES {
+                if may_merge(&heads) {
+                    merge(self, &mut flat);
+                    heads = self.heads(&flat);
+                }
+            }
+            if depth > 0 && heads.are_chains {
                 self.factor_heads(&mut flat, depth);
             }
             if flat.len() > 1
@@ -474,12 +476,33 @@ impl Arena {
         match flat.len() {
             0 => TerminalId::NEVER,
             1 => flat[0],
-            _ => self.intern(&Term::Alt(flat.into_boxed_slice())),
+            _ => self.intern_alt(&flat),
         }
     }
 
+    fn heads(&self, items: &[TerminalId]) -> Heads {
+        let mut heads = Heads::default();
+        for &item in items {
+            let mut first = self.entry(item);
+            let mut is_chain = false;
+            if let Term::Concat(head, _) = first.term {
+                (first, is_chain) = (self.entry(head), true);
+                heads.are_chains = true;
+                heads.may_be_empty |= first.nullable;
+            }
+            match first.term {
+                Term::Dispatch(_) if !is_chain => heads.dispatches += 1,
+                Term::JsonText { .. } => heads.json_texts += 1,
+                Term::Repeat { .. } => heads.repeats += 1,
+                Term::Bounded { .. } => heads.bounded += 1,
+                _ => {}
+            }
+        }
+        heads
+    }
+
     /// Several sets of first bytes are one.
-    fn merge_dispatches(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+    fn merge_dispatches(&self, items: &mut Items) {
         let is_dispatch = |&id: &TerminalId| matches!(self.term(id), Term::Dispatch(_));
         if items.iter().filter(|id| is_dispatch(id)).count() < 2 {
             return;
@@ -497,7 +520,7 @@ impl Arena {
     }
 
     /// `e{0,3} t | e{2,7} t` is `e{0,7} t`: counts that meet or overlap, before the same tail, are one.
-    fn merge_repeats(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+    fn merge_repeats(&self, items: &mut Items) {
         let repeat = |id: TerminalId| match *self.term(id) {
             Term::Repeat { body, min, max } => Some((body, TerminalId::EMPTY, min, max)),
             Term::Concat(head, tail) => match *self.term(head) {
@@ -528,14 +551,11 @@ impl Arena {
     }
 
     /// `x? y | y` is `x? y`: what is left of another item once heads that may be empty are gone adds nothing.
-    fn drop_suffixes(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+    fn drop_suffixes(&self, items: &mut Items) {
         let optional_head = |id: TerminalId| match *self.term(id) {
             Term::Concat(head, tail) if self.is_nullable(head) => Some(tail),
             _ => None,
         };
-        if items.iter().all(|&id| optional_head(id).is_none()) {
-            return;
-        }
         // Rests are shared, so each is passed once however many items end in it.
         let mut rests: FxHashSet<TerminalId> = FxHashSet::default();
         for &id in items.iter() {
@@ -548,7 +568,7 @@ impl Arena {
     }
 
     /// `x y | x z` is `x (y | z)`, and `x | x z` is `x (z | "")`.
-    fn factor_heads(&self, items: &mut SmallVec<[TerminalId; 8]>, depth: u32) {
+    fn factor_heads(&self, items: &mut Items, depth: u32) {
         let split = |id: TerminalId| match *self.term(id) {
             Term::Concat(head, tail) => (head, tail),
             _ => (id, TerminalId::EMPTY),
@@ -567,6 +587,37 @@ impl Arena {
         items.dedup();
     }
 }
+
+/// Alternatives.
+pub(super) type Items = SmallVec<[TerminalId; 8]>;
+
+/// What alternatives begin with.
+#[derive(Default)]
+struct Heads {
+    /// Not those in chains.
+    dispatches: u32,
+    json_texts: u32,
+    repeats: u32,
+    bounded: u32,
+    /// Whether some are chains.
+    are_chains: bool,
+    /// Whether the first of some chain may be empty.
+    may_be_empty: bool,
+}
+
+/// Whether alternatives may become fewer in a way,
+type MayMerge = fn(&Heads) -> bool;
+/// and the way.
+type Merge = fn(&Arena, &mut Items);
+
+/// All of them, in their order.
+const MERGES: [(MayMerge, Merge); 5] = [
+    (|heads| heads.dispatches > 1, Arena::merge_dispatches),
+    (|heads| heads.json_texts > 1, Arena::merge_json_texts),
+    (|heads| heads.repeats > 1, Arena::merge_repeats),
+    (|heads| heads.bounded > 1, Arena::merge_bounded),
+    (|heads| heads.may_be_empty, Arena::drop_suffixes),
+];
 
 /// Whether two repeats `(body, tail, min, max)`, of which the second is not the lesser, are one.
 fn meets(a: &(TerminalId, TerminalId, u32, u32), b: &(TerminalId, TerminalId, u32, u32)) -> bool {

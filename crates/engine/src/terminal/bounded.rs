@@ -13,7 +13,7 @@
 
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Term, TerminalId};
+use super::arena::{Arena, Items, Term, TerminalId};
 use super::derive::Piece;
 
 /// How far it is from a term to an end, in code points.
@@ -143,7 +143,7 @@ impl Arena {
     }
 
     /// Of the same texts with several bounds, before the same tail, the greatest bound is all of them.
-    pub(super) fn merge_bounded(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+    pub(super) fn merge_bounded(&self, items: &mut Items) {
         let split = |id: TerminalId| match *self.term(id) {
             Term::Bounded { inner, left } => Some((inner, TerminalId::EMPTY, left)),
             Term::Concat(head, tail) => match *self.term(head) {
@@ -153,9 +153,6 @@ impl Arena {
             _ => None,
         };
         let mut bounded: SmallVec<[_; 8]> = items.iter().filter_map(|&id| split(id)).collect();
-        if bounded.len() < 2 {
-            return;
-        }
         bounded.sort_unstable();
         if bounded.windows(2).all(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1)) {
             return;

@@ -162,23 +162,27 @@ struct Segments {
 
 impl Segments {
     fn new(pieces: &[Piece]) -> Self {
-        let mut is_cut = [false; 257];
+        // A bit for each byte, and how many are set before each word.
+        let (mut is_cut, mut before) = ([0_u64; 5], [0; 5]);
         for &(low, high, _) in pieces {
-            is_cut[usize::from(low)] = true;
-            is_cut[usize::from(high) + 1] = true;
-        }
-        let mut cuts = Vec::with_capacity(2 * pieces.len());
-        let mut segment_of = [0_u16; 257];
-        for (byte, is_cut) in (0..).zip(is_cut) {
-            segment_of[usize::from(byte)] = cuts.len() as u16;
-            if is_cut {
-                cuts.push(byte);
+            for at in [usize::from(low), usize::from(high) + 1] {
+                is_cut[at / 64] |= 1 << (at % 64);
             }
         }
-        let range = |piece: &Piece| {
-            let (first, end) = (segment_of[usize::from(piece.0)], segment_of[usize::from(piece.1) + 1]);
-            usize::from(first)..usize::from(end)
+        let mut cuts = Vec::with_capacity(2 * pieces.len());
+        for (word, first) in (0..).step_by(64).enumerate() {
+            let Some(mut bits) = is_cut.get(word).copied() else { break };
+            before[word] = cuts.len();
+            while bits != 0 {
+                cuts.push(first + bits.trailing_zeros() as u16);
+                bits &= bits - 1;
+            }
+        }
+        let segment_of = |at: usize| {
+            let bits = is_cut[at / 64] & ((1 << (at % 64)) - 1);
+            before[at / 64] + bits.count_ones() as usize
         };
+        let range = |piece: &Piece| segment_of(usize::from(piece.0))..segment_of(usize::from(piece.1) + 1);
         // How many targets each segment has, and then where they end.
         let mut begins = vec![0; cuts.len() + 1];
         for piece in pieces {

@@ -23,7 +23,7 @@
 use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
 use smallvec::SmallVec;
 
-use super::arena::{Arena, Term, TerminalId};
+use super::arena::{Arena, Items, Term, TerminalId};
 use super::derive::Piece;
 
 /// An escape under way.
@@ -320,7 +320,7 @@ impl Arena {
     }
 
     /// `JsonText(a) t | JsonText(b) t` is `JsonText(a | b) t`.
-    pub(super) fn merge_json_texts(&self, items: &mut SmallVec<[TerminalId; 8]>) {
+    pub(super) fn merge_json_texts(&self, items: &mut Items) {
         let split = |id: TerminalId| match *self.term(id) {
             Term::JsonText { inner, pending } => Some((pending, TerminalId::EMPTY, inner)),
             Term::Concat(head, tail) => match *self.term(head) {
@@ -330,9 +330,6 @@ impl Arena {
             _ => None,
         };
         let mut texts: SmallVec<[_; 8]> = items.iter().filter_map(|&id| split(id)).collect();
-        if texts.len() < 2 {
-            return;
-        }
         texts.sort_unstable();
         if texts.windows(2).all(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1)) {
             return;

@@ -4,7 +4,7 @@ use hashbrown::HashSet;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Term, TerminalId};
-use crate::vocab::shapes::{ASCII, BEGUN, KIND_OF, KINDS, KindSet, OTHER, SPACES};
+use crate::vocab::shapes::{ASCII, BEGUN, KINDS, KindSet, OTHER, RUNS, Run, SPACES, bytes_of};
 
 /// A state's ways on by kinds of bytes.
 pub(crate) struct ShapeRow {
@@ -102,9 +102,10 @@ impl Arena {
             let mut row = self.compute_shape_row(id);
             row.endless = match self.without_bound(id) {
                 None => self.easily_seen(id, &row),
+                Some((endless, _)) if !self.may_lead_back(endless) => Endless::NOTHING,
                 Some((endless, length)) => {
-                    let row = self.compute_shape_row(endless);
-                    Endless { length, ..self.leading_back(endless, &row) }
+                    let Endless { kinds, length: inner } = self.shape_row(endless).endless;
+                    Endless { kinds, length: length.min(inner) }
                 }
             };
             Box::new(row)
@@ -119,14 +120,19 @@ impl Arena {
     fn compute_shape_row(&self, id: TerminalId) -> ShapeRow {
         let mut next = [TerminalId::NEVER; KINDS];
         let (mut seen, mut mixed): (KindSet, KindSet) = (0, 0);
-        for (byte, &target) in self.dense(id).iter().enumerate() {
-            let kind = usize::from(KIND_OF[byte]);
-            if seen >> kind & 1 == 0 {
-                next[kind] = target;
-                seen |= 1 << kind;
-            } else if next[kind] != target {
-                mixed |= 1 << kind;
-            }
+        let mut pieces = self.row(id).iter().copied().peekable();
+        for &Run { low, high, kind } in &RUNS {
+            while pieces.next_if(|piece| piece.1 < low).is_some() {}
+            let (target, is_mixed) = match pieces.peek() {
+                Some(piece) if piece.0 <= low => (piece.2, piece.1 < high),
+                Some(piece) => (TerminalId::NEVER, piece.0 <= high),
+                None => (TerminalId::NEVER, false),
+            };
+            let known = &mut next[usize::from(kind)];
+            let is_mixed = is_mixed || (seen >> kind & 1 == 1 && *known != target);
+            *known = target;
+            seen |= 1 << kind;
+            mixed |= KindSet::from(is_mixed) << kind;
         }
         ShapeRow { next, mixed, endless: Endless::NOTHING }
     }
@@ -138,6 +144,12 @@ impl Arena {
             (0..KINDS).filter(leads_back).fold(0, |kinds, kind| kinds | 1 << kind) & !row.mixed & ASCII;
         let others = if kinds == 0 { 0 } else { self.others(id, ALL_OTHERS, |state| state == id) };
         Endless { kinds: kinds | others, length: u32::MAX }
+    }
+
+    /// Whether a byte may lead back to a state, as far as the text that it begins with tells.
+    fn may_lead_back(&self, id: TerminalId) -> bool {
+        let (text, ..) = self.first_text(id);
+        self.row(text).iter().any(|&(_, _, target)| target == text)
     }
 
     /// The first of the ways on that is a loop, without what comes after it, if the state is not the loop itself. As long as
@@ -304,8 +316,8 @@ impl Arena {
             if row.mixed >> kind & 1 == 0 {
                 return goes_to(row.next[kind]);
             }
-            let mut members = (0..=255u8).filter(|&byte| usize::from(KIND_OF[usize::from(byte)]) == kind);
-            members.all(|byte| goes_to(self.next(id, byte)))
+            let dense = self.dense(id);
+            bytes_of(kind as u8).iter().all(|&byte| goes_to(dense[usize::from(byte)]))
         };
         let among = (0..KINDS).filter(|kind| kinds & ASCII & 1 << kind != 0);
         let mut taken = among.filter(|kind| is_taken(kind)).fold(0, |taken, kind| taken | 1 << kind);
@@ -348,13 +360,15 @@ impl Arena {
 
     /// Adds the states after any byte of a range, or `None` if some lead nowhere.
     fn after_range(&self, id: TerminalId, (low, high): (u8, u8), states: &mut States) -> Option<()> {
+        let row = self.row(id);
         let mut covered = u32::from(low);
-        for &(from, to, target) in self.row(id) {
-            if u32::from(from) <= covered && u32::from(to) >= covered && covered <= u32::from(high) {
-                covered = u32::from(to) + 1;
-                if !states.contains(&target) {
-                    states.push(target);
-                }
+        for &(from, to, target) in &row[row.partition_point(|piece| piece.1 < low)..] {
+            if u32::from(from) > covered || covered > u32::from(high) {
+                break;
+            }
+            covered = u32::from(to) + 1;
+            if !states.contains(&target) {
+                states.push(target);
             }
         }
         (covered > u32::from(high)).then_some(())

@@ -106,6 +106,40 @@ const fn kinds() -> [u8; 256] {
     kinds
 }
 
+/// Bytes of one kind, from the first to the last.
+#[derive(Clone, Copy)]
+pub(crate) struct Run {
+    pub(crate) low: u8,
+    pub(crate) high: u8,
+    pub(crate) kind: u8,
+}
+
+/// All bytes, in order.
+pub(crate) static RUNS: [Run; count_runs()] = runs();
+
+const fn count_runs() -> usize {
+    let (mut count, mut byte) = (1, 1);
+    while byte < 256 {
+        count += (KIND_OF[byte] != KIND_OF[byte - 1]) as usize;
+        byte += 1;
+    }
+    count
+}
+
+const fn runs() -> [Run; count_runs()] {
+    let mut runs = [Run { low: 0, high: 0, kind: KIND_OF[0] }; count_runs()];
+    let (mut at, mut byte) = (0, 1);
+    while byte < 256 {
+        if KIND_OF[byte] != KIND_OF[byte - 1] {
+            at += 1;
+            runs[at] = Run { low: byte as u8, high: byte as u8, kind: KIND_OF[byte] };
+        }
+        runs[at].high = byte as u8;
+        byte += 1;
+    }
+    runs
+}
+
 /// The bytes of a kind.
 pub(crate) fn bytes_of(kind: u8) -> &'static [u8] {
     const BEGINS: [usize; KINDS + 1] = begins();
