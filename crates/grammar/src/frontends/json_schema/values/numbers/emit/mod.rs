@@ -253,13 +253,14 @@ impl Emitter<'_> {
     }
 }
 
-/// Whether the mantissas under a condition would take a large automaton.
+/// Whether the mantissas under a condition would take a large automaton. The remainder of a number by the least common multiple
+/// of all steps tells those by each of them.
 fn is_costly(condition: &Condition) -> bool {
     let mut states = 1_u64;
     for step in condition.steps() {
         let Factors { exponent, .. } = Factors::of(step);
         let remainders = u64::try_from(step.scaled_integer(-exponent)).unwrap_or(u64::MAX);
-        states = states.saturating_mul(remainders);
+        states = (states / num_integer::gcd(states, remainders)).saturating_mul(remainders);
     }
     states.saturating_mul(u64::from(PLACES.unsigned_abs())) > MANTISSA_STATES
 }
