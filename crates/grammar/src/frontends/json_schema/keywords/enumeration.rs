@@ -14,7 +14,7 @@ use crate::error::Result;
 pub(super) fn apply<'b>(
     expander: &mut Expander<'b>,
     _: &Schema<'b>,
-    value: &'b Json,
+    value: &'b Json<'b>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let mut listed = ValueSet::never();
@@ -23,7 +23,7 @@ pub(super) fn apply<'b>(
     for item in read::list(value)? {
         match item {
             Json::String(text) => {
-                texts.insert(text.clone());
+                texts.insert((&**text).into());
             }
             Json::Null => listed.null = true,
             Json::Bool(true) => listed.truth = true,
