@@ -207,6 +207,9 @@ impl<'b> Expander<'b> {
         let set = self.compute(id);
         self.open.remove(&id);
         let set = Rc::new(set?);
+        if let Some(text) = set.only_text() {
+            self.algebra.formulas.note_text(id, text);
+        }
         self.expanded.insert(id, Rc::clone(&set));
         Ok(set)
     }
