@@ -18,8 +18,11 @@ enum Operation {
     Minus,
 }
 
-/// A state of each side, `None` once that side has failed.
-type Pair = (Option<StateId>, Option<StateId>);
+/// A state of each side, [`FAILED`] once that side has failed.
+type Pair = (StateId, StateId);
+
+/// No state: no automaton has so many.
+const FAILED: StateId = StateId::MAX;
 
 impl Operation {
     fn accepts(self, left: bool, right: bool) -> bool {
@@ -33,9 +36,9 @@ impl Operation {
     /// Whether a pair can still matter.
     fn is_alive(self, (left, right): Pair) -> bool {
         match self {
-            Operation::And => left.is_some() && right.is_some(),
-            Operation::Or => left.is_some() || right.is_some(),
-            Operation::Minus => left.is_some(),
+            Operation::And => left != FAILED && right != FAILED,
+            Operation::Or => left != FAILED || right != FAILED,
+            Operation::Minus => left != FAILED,
         }
     }
 }
@@ -95,20 +98,21 @@ impl Dfa {
         Ok(true)
     }
 
-    fn start(&self) -> Option<StateId> {
-        if self.is_empty() { None } else { Some(Self::START) }
+    fn start(&self) -> StateId {
+        if self.is_empty() { FAILED } else { Self::START }
     }
 }
 
 fn product(left: &Dfa, right: &Dfa, operation: Operation, budget: &Budget) -> Result<Dfa> {
     let mut pairs: Vec<Pair> = Vec::new();
-    let mut numbers: FxHashMap<Pair, StateId> = FxHashMap::default();
+    let mut numbers: FxHashMap<u64, StateId> = FxHashMap::default();
     let mut builder = DfaBuilder::new();
     let mut visit = |pair: Pair, pairs: &mut Vec<Pair>, builder: &mut DfaBuilder| {
-        *numbers.entry(pair).or_insert_with(|| {
+        let key = u64::from(pair.0) << 32 | u64::from(pair.1);
+        *numbers.entry(key).or_insert_with(|| {
             pairs.push(pair);
-            let left = pair.0.is_some_and(|state| left.is_accepting(state));
-            let right = pair.1.is_some_and(|state| right.is_accepting(state));
+            let left = pair.0 != FAILED && left.is_accepting(pair.0);
+            let right = pair.1 != FAILED && right.is_accepting(pair.1);
             builder.add_state(operation.accepts(left, right))
         })
     };
@@ -117,49 +121,54 @@ fn product(left: &Dfa, right: &Dfa, operation: Operation, budget: &Budget) -> Re
         visit(start, &mut pairs, &mut builder);
     }
     let mut at = 0;
-    let mut merged = Vec::new();
     while at < pairs.len() {
         budget.check_states(pairs.len())?;
         let (one, other) = pairs[at];
-        merge_edges(edges_of(left, one), edges_of(right, other), &mut merged);
-        for (low, high, pair) in merged.drain(..) {
+        merge_edges(edges_of(left, one), edges_of(right, other), |low, high, pair| {
             if operation.is_alive(pair) {
                 let to = visit(pair, &mut pairs, &mut builder);
                 builder.add_edge(at as StateId, low, high, to);
             }
-        }
+        });
         at += 1;
     }
     builder.finish(budget)
 }
 
-fn edges_of(dfa: &Dfa, state: Option<StateId>) -> &[(u8, u8, StateId)] {
-    state.map_or(&[], |state| dfa.edges(state))
+fn edges_of(dfa: &Dfa, state: StateId) -> &[(u8, u8, StateId)] {
+    if state == FAILED { &[] } else { dfa.edges(state) }
 }
 
-/// The edges of two states cut at each other's ends, with the target on each side.
-fn merge_edges(left: &[(u8, u8, StateId)], right: &[(u8, u8, StateId)], merged: &mut Vec<(u8, u8, Pair)>) {
-    let (mut left, mut right) = (left.iter().copied().peekable(), right.iter().copied().peekable());
+/// Gives the edges of two states cut at each other's ends, with the target on each side.
+fn merge_edges(
+    mut left: &[(u8, u8, StateId)],
+    mut right: &[(u8, u8, StateId)],
+    mut give: impl FnMut(u8, u8, Pair),
+) {
     let mut low = 0_u16;
-    while low < 256 {
-        while left.next_if(|edge| u16::from(edge.1) < low).is_some() {}
-        while right.next_if(|edge| u16::from(edge.1) < low).is_some() {}
-        let (one, one_end) = target_at(left.peek(), low);
-        let (other, other_end) = target_at(right.peek(), low);
+    while !(left.is_empty() && right.is_empty()) {
+        let (one, one_end) = target_at(left.first(), low);
+        let (other, other_end) = target_at(right.first(), low);
         let end = one_end.min(other_end);
-        if one.is_some() || other.is_some() {
-            merged.push((low as u8, (end - 1) as u8, (one, other)));
+        if one != FAILED || other != FAILED {
+            give(low as u8, (end - 1) as u8, (one, other));
+        }
+        if one != FAILED && one_end == end {
+            left = &left[1..];
+        }
+        if other != FAILED && other_end == end {
+            right = &right[1..];
         }
         low = end;
     }
 }
 
 /// The target of byte `low` and the first byte with another one, given the first edge that does not end before it.
-fn target_at(edge: Option<&(u8, u8, StateId)>, low: u16) -> (Option<StateId>, u16) {
+fn target_at(edge: Option<&(u8, u8, StateId)>, low: u16) -> (StateId, u16) {
     match edge {
-        None => (None, 256),
-        Some(&(first, _, _)) if u16::from(first) > low => (None, u16::from(first)),
-        Some(&(_, last, to)) => (Some(to), u16::from(last) + 1),
+        None => (FAILED, 256),
+        Some(&(first, _, _)) if u16::from(first) > low => (FAILED, u16::from(first)),
+        Some(&(_, last, to)) => (to, u16::from(last) + 1),
     }
 }
 

@@ -12,7 +12,17 @@ use crate::limits::Budget;
 #[derive(Clone, Debug, Default)]
 pub struct DfaBuilder {
     accepting: Vec<bool>,
-    edges: Vec<Vec<(u8, u8, StateId)>>,
+    /// In one list, because most automata come state by state, and then it is in order.
+    edges: Vec<Edge>,
+}
+
+/// The bytes `low..=high` lead from one state to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Edge {
+    from: StateId,
+    low: u8,
+    high: u8,
+    to: StateId,
 }
 
 impl DfaBuilder {
@@ -24,7 +34,6 @@ impl DfaBuilder {
     /// Adds a state. The first one is the start.
     pub fn add_state(&mut self, accepting: bool) -> StateId {
         self.accepting.push(accepting);
-        self.edges.push(Vec::new());
         self.accepting.len() as StateId - 1
     }
 
@@ -45,77 +54,93 @@ impl DfaBuilder {
 
     /// The bytes `low..=high` lead from one state to the other. The ranges that leave a state must not overlap.
     pub fn add_edge(&mut self, from: StateId, low: u8, high: u8, to: StateId) {
-        self.edges[from as usize].push((low, high, to));
+        match self.edges.last_mut() {
+            Some(last) if last.from == from && last.to == to && last.high.checked_add(1) == Some(low) => {
+                last.high = high;
+            }
+            _ => self.edges.push(Edge { from, low, high, to }),
+        }
     }
 
     /// The minimal automaton of the same language: unreachable and dead states go, equivalent ones merge.
-    pub fn finish(mut self, budget: &Budget) -> Result<Dfa> {
-        self.sort_edges(budget)?;
-        let alive = self.alive_states();
+    pub fn finish(self, budget: &Budget) -> Result<Dfa> {
+        let mut rows = self.into_rows(budget)?;
+        let alive = useful_states(&rows.accepting, |state| rows.of(state).iter().map(|edge| edge.to));
         if !alive.iter().all(|&alive| alive) {
-            self.keep(&alive);
+            rows = rows.keep(&alive);
         }
-        if self.is_empty() {
+        if rows.accepting.is_empty() {
             return Ok(Dfa::from_states(Vec::new()));
         }
-        let transitions = self.transitions(budget)?;
-        let classes = equivalence_classes(&self.accepting, &transitions, budget)?;
-        drop(transitions);
-        Ok(self.quotient(&classes))
+        let classes = equivalence_classes(&rows.accepting, &rows.transitions(budget)?, budget)?;
+        Ok(rows.quotient(&classes))
     }
 
     /// The same for states of which no two are equivalent and none is dead: only unreachable ones go.
-    pub(super) fn finish_distinct(mut self, budget: &Budget) -> Result<Dfa> {
-        self.sort_edges(budget)?;
-        let each: Vec<u32> = (0..self.len() as u32).collect();
-        Ok(self.quotient(&each))
+    pub(super) fn finish_distinct(self, budget: &Budget) -> Result<Dfa> {
+        let rows = self.into_rows(budget)?;
+        let each: Vec<u32> = (0..rows.accepting.len() as u32).collect();
+        Ok(rows.quotient(&each))
     }
 
-    fn sort_edges(&mut self, budget: &Budget) -> Result<()> {
+    fn into_rows(mut self, budget: &Budget) -> Result<Rows> {
         budget.check_states(self.len())?;
-        for edges in &mut self.edges {
-            if !edges.is_sorted() {
-                edges.sort_unstable();
-            }
-            if edges.windows(2).any(|pair| pair[0].1 >= pair[1].0) {
-                return Err(Error::new(ErrorKind::Invalid, "two edges of one state overlap"));
+        if !self.edges.is_sorted() {
+            self.edges.sort_unstable();
+        }
+        if self.edges.windows(2).any(|pair| pair[0].from == pair[1].from && pair[0].high >= pair[1].low) {
+            return Err(Error::new(ErrorKind::Invalid, "two edges of one state overlap"));
+        }
+        Ok(Rows::new(self.accepting, self.edges))
+    }
+}
+
+/// An automaton whose edges are sorted.
+struct Rows {
+    accepting: Vec<bool>,
+    edges: Vec<Edge>,
+    /// Where the edges of each state begin, and where all of them end.
+    starts: Vec<u32>,
+}
+
+impl Rows {
+    fn new(accepting: Vec<bool>, edges: Vec<Edge>) -> Self {
+        let mut starts = Vec::with_capacity(accepting.len() + 1);
+        for (at, edge) in edges.iter().enumerate() {
+            while starts.len() <= edge.from as usize {
+                starts.push(at as u32);
             }
         }
-        Ok(())
+        starts.resize(accepting.len() + 1, edges.len() as u32);
+        Rows { accepting, edges, starts }
     }
 
-    /// Whether each state is reachable and can reach an accepting one; nothing is alive unless the start is.
-    fn alive_states(&self) -> Vec<bool> {
-        useful_states(&self.accepting, |state| self.edges[state].iter().map(|&(_, _, to)| to))
+    fn of(&self, state: usize) -> &[Edge] {
+        &self.edges[self.starts[state] as usize..self.starts[state + 1] as usize]
     }
 
-    /// Drops every state that is not in `alive`, and the edges to it.
-    fn keep(&mut self, alive: &[bool]) {
+    /// Without the states that are not in `alive`, and the edges from and to them.
+    fn keep(self, alive: &[bool]) -> Self {
         let mut names = 0..;
         let renamed: Vec<Option<StateId>> =
             alive.iter().map(|&alive| if alive { names.next() } else { None }).collect();
-        let mut kept = DfaBuilder::new();
-        for (at, mut edges) in std::mem::take(&mut self.edges).into_iter().enumerate() {
-            if alive[at] {
-                edges.retain_mut(|(_, _, to)| renamed[*to as usize].map(|new| *to = new).is_some());
-                kept.accepting.push(self.accepting[at]);
-                kept.edges.push(edges);
-            }
-        }
-        *self = kept;
+        let rename = |edge: Edge| {
+            Some(Edge { from: renamed[edge.from as usize]?, to: renamed[edge.to as usize]?, ..edge })
+        };
+        let edges = self.edges.into_iter().filter_map(rename).collect();
+        let accepting = self.accepting.into_iter().zip(alive).filter_map(|(at, alive)| alive.then_some(at));
+        Rows::new(accepting.collect(), edges)
     }
 
     /// The edges over the coarsest classes of bytes that no edge tells apart.
     fn transitions(&self, budget: &Budget) -> Result<Vec<Transition>> {
-        let class_of = byte_classes(self.edges.iter().flatten().map(|&(low, high, _)| (low, high)));
-        let mut transitions = Vec::new();
-        for (from, edges) in self.edges.iter().enumerate() {
+        let class_of = byte_classes(self.edges.iter().map(|edge| (edge.low, edge.high)));
+        let labels = |edge: &Edge| class_of[edge.low as usize]..=class_of[edge.high as usize];
+        let mut transitions = Vec::with_capacity(self.edges.iter().map(|edge| labels(edge).count()).sum());
+        for edge in &self.edges {
             budget.tick()?;
-            for &(low, high, to) in edges {
-                for label in class_of[low as usize]..=class_of[high as usize] {
-                    transitions.push(Transition { from: from as u32, label: u32::from(label), to });
-                }
-            }
+            let &Edge { from, to, .. } = edge;
+            transitions.extend(labels(edge).map(|label| Transition { from, label: u32::from(label), to }));
         }
         Ok(transitions)
     }
@@ -126,10 +151,11 @@ impl DfaBuilder {
         let mut members = vec![0_usize];
         number[classes[0] as usize] = Some(0);
         let mut states = Vec::new();
+        let mut edges: Vec<(u8, u8, StateId)> = Vec::new();
         while states.len() < members.len() {
             let member = members[states.len()];
-            let mut edges: Vec<(u8, u8, StateId)> = Vec::new();
-            for &(low, high, to) in &self.edges[member] {
+            edges.clear();
+            for &Edge { low, high, to, .. } in self.of(member) {
                 let target = *number[classes[to as usize] as usize].get_or_insert_with(|| {
                     members.push(to as usize);
                     members.len() as StateId - 1
@@ -139,7 +165,7 @@ impl DfaBuilder {
                     _ => edges.push((low, high, target)),
                 }
             }
-            states.push(State { accepting: self.accepting[member], edges: edges.into() });
+            states.push(State { accepting: self.accepting[member], edges: edges.as_slice().into() });
         }
         Dfa::from_states(states)
     }

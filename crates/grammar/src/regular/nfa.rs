@@ -142,12 +142,13 @@ impl<'b> Nfa<'b> {
             Subsets { nfa: self, end, numbers: FxHashMap::default(), sets: Vec::new(), members: 0 };
         let mut builder = DfaBuilder::new();
         let mut closure = Closure::new(self.states.len());
+        let mut outgoing = Outgoing::default();
         subsets.intern(closure.of(self, &[start], end)?, &mut builder)?;
         let mut at = 0;
         while at < subsets.sets.len() {
-            let set = Rc::clone(&subsets.sets[at]);
-            for (low, high, targets) in self.outgoing(&set)? {
-                let closed = closure.of(self, &targets, end)?;
+            outgoing.fill(self, &subsets.sets[at])?;
+            for (low, high, targets) in outgoing.ways() {
+                let closed = closure.of(self, targets, end)?;
                 let to = subsets.intern(closed, &mut builder)?;
                 builder.add_edge(at as StateId, low, high, to);
             }
@@ -155,27 +156,44 @@ impl<'b> Nfa<'b> {
         }
         builder.finish(self.budget)
     }
+}
 
-    /// Where a set leads: disjoint byte ranges, each with its targets.
-    fn outgoing(&self, set: &[NfaStateId]) -> Result<Vec<(u8, u8, Vec<NfaStateId>)>> {
+/// Where a set leads: disjoint byte ranges, each with its targets.
+#[derive(Default)]
+struct Outgoing {
+    /// Where the ranges begin; the last ends where nothing begins.
+    starts: Vec<u16>,
+    /// The targets of each range. There may be more lists than ranges: lists are used again.
+    targets: Vec<Vec<NfaStateId>>,
+}
+
+impl Outgoing {
+    fn fill(&mut self, nfa: &Nfa<'_>, set: &[NfaStateId]) -> Result<()> {
         let mut cuts = [false; 257];
-        let edges = || set.iter().flat_map(|state| &self.states[state.index()].edges);
+        let edges = || set.iter().flat_map(|state| &nfa.states[state.index()].edges);
         for &(low, high, _) in edges() {
             cuts[low as usize] = true;
             cuts[high as usize + 1] = true;
         }
-        let starts: Vec<u16> = (0..=256).filter(|&at| cuts[at as usize]).collect();
-        let mut ranges: Vec<(u8, u8, Vec<NfaStateId>)> =
-            starts.windows(2).map(|pair| (pair[0] as u8, (pair[1] - 1) as u8, Vec::new())).collect();
-        for &(low, high, to) in edges() {
-            self.budget.tick()?;
-            let first = ranges.partition_point(|range| range.0 < low);
-            for range in ranges[first..].iter_mut().take_while(|range| range.1 <= high) {
-                range.2.push(to);
-            }
+        self.starts.clear();
+        self.starts.extend((0..=256).filter(|&at| cuts[at as usize]));
+        self.targets.iter_mut().for_each(Vec::clear);
+        if self.targets.len() < self.starts.len() {
+            self.targets.resize(self.starts.len(), Vec::new());
         }
-        ranges.retain(|range| !range.2.is_empty());
-        Ok(ranges)
+        for &(low, high, to) in edges() {
+            nfa.budget.tick()?;
+            let first = self.starts.partition_point(|&start| start < u16::from(low));
+            let ranges = self.starts[first..].iter().take_while(|&&start| start <= u16::from(high)).count();
+            self.targets[first..first + ranges].iter_mut().for_each(|targets| targets.push(to));
+        }
+        Ok(())
+    }
+
+    fn ways(&self) -> impl Iterator<Item = (u8, u8, &[NfaStateId])> {
+        let ranges = self.starts.windows(2).map(|pair| (pair[0] as u8, (pair[1] - 1) as u8));
+        let ways = ranges.zip(&self.targets).filter(|(_, targets)| !targets.is_empty());
+        ways.map(|((low, high), targets)| (low, high, targets.as_slice()))
     }
 }
 
@@ -189,8 +207,8 @@ struct Subsets<'n, 'b> {
 }
 
 impl Subsets<'_, '_> {
-    fn intern(&mut self, set: Vec<NfaStateId>, builder: &mut DfaBuilder) -> Result<StateId> {
-        if let Some(&number) = self.numbers.get(set.as_slice()) {
+    fn intern(&mut self, set: &[NfaStateId], builder: &mut DfaBuilder) -> Result<StateId> {
+        if let Some(&number) = self.numbers.get(set) {
             return Ok(number);
         }
         self.members += set.len();
@@ -209,31 +227,33 @@ struct Closure {
     /// The round in which each state was last seen.
     seen: Vec<u32>,
     round: u32,
+    open: Vec<NfaStateId>,
+    found: Vec<NfaStateId>,
 }
 
 impl Closure {
     fn new(states: usize) -> Self {
-        Closure { seen: vec![0; states], round: 0 }
+        Closure { seen: vec![0; states], round: 0, open: Vec::new(), found: Vec::new() }
     }
 
     /// The states that can be reached by empty steps and matter: those with edges, and `end`. Sorted.
-    fn of(&mut self, nfa: &Nfa<'_>, from: &[NfaStateId], end: NfaStateId) -> Result<Vec<NfaStateId>> {
+    fn of(&mut self, nfa: &Nfa<'_>, from: &[NfaStateId], end: NfaStateId) -> Result<&[NfaStateId]> {
         self.round += 1;
-        let mut open = from.to_vec();
-        let mut found = Vec::new();
-        while let Some(state) = open.pop() {
+        self.open.extend_from_slice(from);
+        self.found.clear();
+        while let Some(state) = self.open.pop() {
             if std::mem::replace(&mut self.seen[state.index()], self.round) == self.round {
                 continue;
             }
             nfa.budget.tick()?;
             let body = &nfa.states[state.index()];
-            open.extend(&body.empty);
+            self.open.extend(&body.empty);
             if !body.edges.is_empty() || state == end {
-                found.push(state);
+                self.found.push(state);
             }
         }
-        found.sort_unstable();
-        Ok(found)
+        self.found.sort_unstable();
+        Ok(&self.found)
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn equivalence_classes(
             next_block += 1;
         }
     }
-    Ok(blocks.set_of)
+    Ok(blocks.places.iter().map(|place| place.set).collect())
 }
 
 /// The transitions into each state.
@@ -87,11 +87,23 @@ impl Incoming {
 /// Disjoint sets over `0..n`, each a slice of one array, whose marked elements stand at the front of their set.
 struct Partition {
     elements: Vec<u32>,
-    location: Vec<u32>,
-    set_of: Vec<u32>,
-    bounds: Vec<(u32, u32)>,
-    marked: Vec<u32>,
+    /// For each element, where it stands and in which set.
+    places: Vec<Place>,
+    sets: Vec<Set>,
     touched: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Place {
+    location: u32,
+    set: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Set {
+    first: u32,
+    end: u32,
+    marked: u32,
 }
 
 impl Partition {
@@ -103,75 +115,69 @@ impl Partition {
     /// The elements with equal keys together.
     fn by_key(count: usize, key: impl Fn(usize) -> u32) -> Self {
         let elements = sorted_by_key(count, &key);
-        let mut partition = Partition {
-            location: vec![0; count],
-            set_of: vec![0; count],
-            bounds: Vec::new(),
-            marked: Vec::new(),
-            touched: Vec::new(),
-            elements,
-        };
+        let mut places = vec![Place::default(); count];
+        let mut sets: Vec<Set> = Vec::new();
         let mut previous = None;
-        for place in 0..count {
-            let element = partition.elements[place] as usize;
-            let key = Some(key(element));
+        for (location, &element) in (0..).zip(&elements) {
+            let key = Some(key(element as usize));
             if key != previous {
-                partition.bounds.push((place as u32, place as u32));
-                partition.marked.push(0);
+                sets.push(Set { first: location, end: location, marked: 0 });
                 previous = key;
             }
-            let set = partition.bounds.len() - 1;
-            partition.bounds[set].1 = place as u32 + 1;
-            partition.location[element] = place as u32;
-            partition.set_of[element] = set as u32;
+            let set = sets.len() - 1;
+            sets[set].end = location + 1;
+            places[element as usize] = Place { location, set: set as u32 };
         }
-        partition
+        Partition { elements, places, sets, touched: Vec::new() }
     }
 
     fn len(&self) -> usize {
-        self.bounds.len()
+        self.sets.len()
     }
 
     fn set(&self, set: usize) -> &[u32] {
-        let (first, end) = self.bounds[set];
+        let Set { first, end, .. } = self.sets[set];
         &self.elements[first as usize..end as usize]
     }
 
     /// Marks an element that is not marked yet.
     fn mark(&mut self, element: u32) {
-        let set = self.set_of[element as usize] as usize;
-        if self.marked[set] == 0 {
-            self.touched.push(set as u32);
+        let Place { location: here, set } = self.places[element as usize];
+        let bounds = &mut self.sets[set as usize];
+        if bounds.marked == 0 {
+            self.touched.push(set);
         }
-        let here = self.location[element as usize];
-        let there = self.bounds[set].0 + self.marked[set];
-        let other = self.elements[there as usize];
-        self.elements.swap(here as usize, there as usize);
-        self.location[other as usize] = here;
-        self.location[element as usize] = there;
-        self.marked[set] += 1;
+        let there = bounds.first + bounds.marked;
+        bounds.marked += 1;
+        if here != there {
+            let other = std::mem::replace(&mut self.elements[there as usize], element);
+            self.elements[here as usize] = other;
+            self.places[other as usize].location = here;
+            self.places[element as usize].location = there;
+        }
     }
 
     /// Splits each set into its marked and its other elements; the smaller half becomes the new set.
     fn split(&mut self) {
         while let Some(set) = self.touched.pop() {
-            let set = set as usize;
-            let (first, end) = self.bounds[set];
-            let middle = first + std::mem::take(&mut self.marked[set]);
-            if middle == end {
+            let new = self.sets.len() as u32;
+            let Set { first, end, marked } = &mut self.sets[set as usize];
+            let middle = *first + std::mem::take(marked);
+            if middle == *end {
                 continue;
             }
-            let (kept, split_off) = if middle - first <= end - middle {
-                ((middle, end), (first, middle))
+            let split_off = if middle - *first <= *end - middle {
+                let split_off = Set { first: *first, end: middle, marked: 0 };
+                *first = middle;
+                split_off
             } else {
-                ((first, middle), (middle, end))
+                let split_off = Set { first: middle, end: *end, marked: 0 };
+                *end = middle;
+                split_off
             };
-            self.bounds[set] = kept;
-            let new = self.bounds.len() as u32;
-            self.bounds.push(split_off);
-            self.marked.push(0);
-            for place in split_off.0..split_off.1 {
-                self.set_of[self.elements[place as usize] as usize] = new;
+            self.sets.push(split_off);
+            for &element in &self.elements[split_off.first as usize..split_off.end as usize] {
+                self.places[element as usize].set = new;
             }
         }
     }

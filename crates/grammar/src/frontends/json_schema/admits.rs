@@ -25,7 +25,7 @@ pub fn admits(schema: &str, instances: &[&str], options: &Options, budget: &Budg
     values.iter().map(|value| value_in(&mut expander, formula, value.root())).collect()
 }
 
-fn value_in(expander: &mut Expander<'_>, formula: FormulaId, value: &Json) -> Result<bool> {
+fn value_in(expander: &mut Expander<'_>, formula: FormulaId, value: &Json<'_>) -> Result<bool> {
     let mut set = (*expander.expand(formula)?).clone();
     if expander.options.strict_mode {
         if let Formula::Schema(at) = expander.algebra.formulas.get(formula)
@@ -59,7 +59,7 @@ fn all<T>(items: impl IntoIterator<Item = T>, mut test: impl FnMut(T) -> Result<
     Ok(!any(items, |item| test(item).map(|holds| !holds))?)
 }
 
-fn array_in(expander: &mut Expander<'_>, shape: &ArrayShape, items: &[Json]) -> Result<bool> {
+fn array_in(expander: &mut Expander<'_>, shape: &ArrayShape, items: &[Json<'_>]) -> Result<bool> {
     let count = items.len();
     if count < shape.min as usize || shape.max.is_some_and(|max| count > max as usize) {
         return Ok(false);
@@ -81,7 +81,7 @@ fn array_in(expander: &mut Expander<'_>, shape: &ArrayShape, items: &[Json]) -> 
     all(items.iter().enumerate(), |(place, item)| value_in(expander, shape.item(place), item))
 }
 
-fn object_in(expander: &mut Expander<'_>, shape: &ObjectShape, members: &Object) -> Result<bool> {
+fn object_in(expander: &mut Expander<'_>, shape: &ObjectShape, members: &Object<'_>) -> Result<bool> {
     let count = members.len();
     let has = |name: &str| members.contains_key(name);
     let counted = count >= shape.min as usize && shape.max.is_none_or(|max| count <= max as usize);
@@ -106,7 +106,7 @@ fn object_in(expander: &mut Expander<'_>, shape: &ObjectShape, members: &Object)
 }
 
 /// Whether two values are equal as JSON values.
-fn same(left: &Json, right: &Json) -> bool {
+fn same(left: &Json<'_>, right: &Json<'_>) -> bool {
     match (left, right) {
         (Json::Number(left), Json::Number(right)) => match (Decimal::parse(left), Decimal::parse(right)) {
             (Ok(left), Ok(right)) => left == right,
@@ -117,7 +117,7 @@ fn same(left: &Json, right: &Json) -> bool {
         }
         (Json::Object(left), Json::Object(right)) => {
             let matches =
-                |(name, value): (&str, &Json)| right.get(name).is_some_and(|other| same(value, other));
+                |(name, value): (&str, &Json<'_>)| right.get(name).is_some_and(|other| same(value, other));
             left.len() == right.len() && left.iter().all(matches)
         }
         _ => left == right,

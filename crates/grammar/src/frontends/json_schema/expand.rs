@@ -46,7 +46,7 @@ pub struct Schema<'d> {
     /// Where it is.
     pub at: Located,
     /// Its keywords and their values.
-    pub json: &'d Json,
+    pub json: &'d Json<'d>,
     /// The draft that it is written in.
     pub draft: Draft,
 }
@@ -70,7 +70,7 @@ pub struct Expander<'b> {
     pub tracks_evaluated: bool,
     /// Every value, to begin with.
     everything: ValueSet,
-    constants: Vec<&'b Json>,
+    constants: Vec<&'b Json<'b>>,
     expanded: FxHashMap<FormulaId, Rc<ValueSet>>,
     open: FxHashSet<FormulaId>,
     empty: FxHashMap<FormulaId, bool>,
@@ -175,7 +175,7 @@ impl<'b> Expander<'b> {
     }
 
     /// The formula of one JSON value.
-    pub fn constant(&mut self, value: &'b Json) -> FormulaId {
+    pub fn constant(&mut self, value: &'b Json<'b>) -> FormulaId {
         let id = ConstantId(self.constants.len() as u32);
         self.constants.push(value);
         self.algebra.formulas.intern(Formula::Constant(id))
@@ -207,6 +207,9 @@ impl<'b> Expander<'b> {
         let set = self.compute(id);
         self.open.remove(&id);
         let set = Rc::new(set?);
+        if let Some(text) = set.only_text() {
+            self.algebra.formulas.note_text(id, text);
+        }
         self.expanded.insert(id, Rc::clone(&set));
         Ok(set)
     }
@@ -282,7 +285,7 @@ impl<'b> Expander<'b> {
     }
 
     /// The set of one JSON value, its parts as formulas.
-    pub fn constant_set(&mut self, value: &'b Json) -> Result<ValueSet> {
+    pub fn constant_set(&mut self, value: &'b Json<'b>) -> Result<ValueSet> {
         let mut set = ValueSet::never();
         match value {
             Json::Null => set.null = true,
@@ -290,7 +293,7 @@ impl<'b> Expander<'b> {
             Json::Bool(false) => set.falsity = true,
             Json::Number(text) => set.numbers = NumberSet::exactly(&Decimal::parse(text)?),
             Json::String(text) => {
-                set.texts = TextSet::Finite(Rc::new(std::iter::once(text.clone()).collect()));
+                set.texts = TextSet::Finite(Rc::new(std::iter::once((&**text).into()).collect()));
             }
             Json::Array(items) => {
                 let prefix: Vec<FormulaId> = items.iter().map(|item| self.constant(item)).collect();

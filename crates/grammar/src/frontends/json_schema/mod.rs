@@ -135,13 +135,13 @@ pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Convert
 
 /// The grammar of a schema that was read already.
 pub fn convert(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Converted> {
-    let read = |(uri, text): &(String, String)| -> Result<(String, Document<'static>)> {
+    let registry = options.registry.iter().map(|(uri, text)| {
         let document = Document::parse(text, budget);
         document.map(|document| (uri.clone(), document)).map_err(|error| {
             Error::new(error.kind(), format!("the registered document {uri:?}: {}", error.message()))
         })
-    };
-    let registry = options.registry.iter().map(read).collect::<Result<Vec<_>>>()?;
+    });
+    let registry = registry.collect::<Result<Vec<_>>>()?;
     let mut documents = Documents::new(root, &registry, Draft::default(), budget)?;
     let start = documents.start()?;
     let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);

@@ -16,7 +16,7 @@ use crate::frontends::json_schema::documents::Json;
 use crate::frontends::json_schema::{OnUnsupported, Options};
 
 /// The options of a schema in a Lark text: values as they stand, in any order of their keys, unless it says otherwise.
-pub(super) fn options(schema: &Json) -> Result<Options> {
+pub(super) fn options(schema: &Json<'_>) -> Result<Options> {
     let mut options = Options { strict_mode: false, any_order: true, ..Options::default() };
     let Some(guidance) = schema.get("x-guidance") else { return Ok(options) };
     let Some(guidance) = guidance.as_object() else {
@@ -46,7 +46,7 @@ fn unknown(name: &str) -> Error {
         )
 }
 
-fn flag(name: &str, value: &Json) -> Result<bool> {
+fn flag(name: &str, value: &Json<'_>) -> Result<bool> {
     value.as_bool().ok_or_else(|| {
         Error::unsupported(format!(
             "the option {name:?} of `x-guidance` is true or false, not {}",
@@ -56,7 +56,7 @@ fn flag(name: &str, value: &Json) -> Result<bool> {
 }
 
 /// A pattern; `null` is as if it were not there.
-fn pattern(name: &str, value: &Json) -> Result<Option<String>> {
+fn pattern(name: &str, value: &Json<'_>) -> Result<Option<String>> {
     match value {
         Json::Null => Ok(None),
         Json::String(text) => Ok(Some(String::from(&**text))),

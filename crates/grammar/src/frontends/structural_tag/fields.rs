@@ -10,23 +10,23 @@ pub(super) const MAX_COUNT: u32 = i32::MAX as u32;
 /// An object with the place where it stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fields<'j, 'p> {
-    pub(super) object: &'j Object,
+    pub(super) object: &'j Object<'j>,
     pub(super) path: &'p Path<'p>,
 }
 
 impl<'j> Fields<'j, '_> {
     /// The value of a field, unless it is left out.
-    pub(super) fn get(&self, key: &str) -> Option<&'j Json> {
+    pub(super) fn get(&self, key: &str) -> Option<&'j Json<'j>> {
         self.object.get(key).filter(|value| **value != Json::Null)
     }
 
     /// The value of a field that must be there.
-    pub(super) fn need(&self, key: &str) -> Result<&'j Json> {
+    pub(super) fn need(&self, key: &str) -> Result<&'j Json<'j>> {
         self.get(key).ok_or_else(|| self.path.invalid(format!("the field `{key}` is missing")))
     }
 
     /// That a field is not what it should be.
-    pub(super) fn wrong(&self, key: &str, wanted: &str, found: &Json) -> Error {
+    pub(super) fn wrong(&self, key: &str, wanted: &str, found: &Json<'_>) -> Error {
         let message = format!("`{key}` must be {wanted}, not {}", found.type_name());
         self.path.key(key).invalid(message)
     }
@@ -38,7 +38,7 @@ impl<'j> Fields<'j, '_> {
     }
 
     /// A list that must be there and have an item.
-    pub(super) fn list(&self, key: &str) -> Result<&'j [Json]> {
+    pub(super) fn list(&self, key: &str) -> Result<&'j [Json<'j>]> {
         let value = self.need(key)?;
         match value.as_array() {
             None => Err(self.wrong(key, "a list", value)),
@@ -48,7 +48,7 @@ impl<'j> Fields<'j, '_> {
     }
 
     /// A list that may be left out.
-    pub(super) fn list_or_none(&self, key: &str) -> Result<&'j [Json]> {
+    pub(super) fn list_or_none(&self, key: &str) -> Result<&'j [Json<'j>]> {
         match self.get(key) {
             None => Ok(&[]),
             Some(value) => value.as_array().ok_or_else(|| self.wrong(key, "a list", value)),
@@ -56,9 +56,9 @@ impl<'j> Fields<'j, '_> {
     }
 
     /// Strings, none of them empty.
-    pub(super) fn texts(&self, key: &str, items: &'j [Json]) -> Result<Vec<Box<str>>> {
-        let read = |(at, item): (usize, &Json)| match item {
-            Json::String(text) if !text.is_empty() => Ok(text.clone()),
+    pub(super) fn texts(&self, key: &str, items: &'j [Json<'j>]) -> Result<Vec<Box<str>>> {
+        let read = |(at, item): (usize, &Json<'_>)| match item {
+            Json::String(text) if !text.is_empty() => Ok((&**text).into()),
             Json::String(_) => {
                 Err(self.path.key(key).index(at).invalid(format!("a string of `{key}` is empty")))
             }

@@ -9,7 +9,7 @@ use super::path::Path;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::TokenResolver;
 use crate::frontends::json_schema::Shared;
-use crate::frontends::json_schema::documents::{Document, Json, Object};
+use crate::frontends::json_schema::documents::{Document, Json};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
 use crate::passes::analysis::productive;
@@ -87,7 +87,7 @@ pub(super) struct Lowering<'a> {
     /// Grammars of schemas and EBNF texts, by what they were made of: tools often share them.
     pub(super) parts: FxHashMap<String, ExprId>,
     /// Tags that were lowered, by their place in the document: what surrounds a tag does not matter to it.
-    pub(super) tags: FxHashMap<*const Object, formats::Tag>,
+    pub(super) tags: FxHashMap<*const (), formats::Tag>,
     texts: FxHashMap<FreeTextKey, ExprId>,
     /// Parts that may turn out to match nothing, and where they stand.
     doubtful: Vec<(ExprId, Place)>,
@@ -169,7 +169,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// Lowers the format that stands at `path`.
-    pub(super) fn format(&mut self, json: &Json, path: &Path<'_>, context: Context<'_>) -> Result<Lowered> {
+    pub(super) fn format(
+        &mut self,
+        json: &Json<'_>,
+        path: &Path<'_>,
+        context: Context<'_>,
+    ) -> Result<Lowered> {
         self.budget.tick()?;
         self.shared.builder.check()?;
         let context = Context { depth: context.depth + 1, ..context };
@@ -217,7 +222,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The id of a token that is given by its id or its text.
-    pub(super) fn token(&mut self, json: &Json, path: &Path<'_>) -> Result<u32> {
+    pub(super) fn token(&mut self, json: &Json<'_>, path: &Path<'_>) -> Result<u32> {
         match json {
             Json::Number(text) => match text.parse::<u32>() {
                 Ok(id) => match self.tokens {
@@ -243,7 +248,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// The ids of a list of tokens.
-    pub(super) fn tokens(&mut self, fields: &Fields<'_, '_>, key: &str, items: &[Json]) -> Result<Vec<u32>> {
+    pub(super) fn tokens(
+        &mut self,
+        fields: &Fields<'_, '_>,
+        key: &str,
+        items: &[Json<'_>],
+    ) -> Result<Vec<u32>> {
         let path = fields.path.key(key);
         items.iter().enumerate().map(|(at, item)| self.token(item, &path.index(at))).collect()
     }

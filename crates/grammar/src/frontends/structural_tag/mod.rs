@@ -72,7 +72,7 @@ pub fn parse(source: &str, tokens: Option<Tokens<'_>>, budget: &Budget) -> Resul
 }
 
 /// The format of a whole structural tag.
-fn format_of(root: &Json) -> Result<&Json> {
+fn format_of<'j>(root: &'j Json<'j>) -> Result<&'j Json<'j>> {
     let wrong = |message: &str| Error::new(ErrorKind::Invalid, message).at(Place::Path("$".to_owned()));
     let Some(object) = root.as_object() else {
         return Err(wrong(&format!("a structural tag is an object, not {}", root.type_name())));

@@ -109,7 +109,7 @@ impl<'json> Documents<'json> {
     }
 
     /// The draft that a schema is written in, where it begins a resource inside of one in draft `inherited`.
-    pub(super) fn draft_of(&self, schema: &Object, inherited: Draft) -> Draft {
+    pub(super) fn draft_of(&self, schema: &Object<'_>, inherited: Draft) -> Draft {
         match schema.get("$schema").and_then(Json::as_str) {
             Some(uri) => self.draft_named(uri),
             None => inherited,
@@ -132,7 +132,7 @@ impl<'json> Documents<'json> {
     }
 
     /// The root of the document that the caller registered under `uri`.
-    pub(super) fn registered(&self, uri: &str) -> Option<&'json Json> {
+    pub(super) fn registered(&self, uri: &str) -> Option<&'json Json<'json>> {
         let document = self.addresses.registered(&normalize(uri))?;
         Some(self.source(document).document.root())
     }

@@ -70,7 +70,7 @@ pub(super) struct Contents<'json> {
 /// A value that is being written.
 #[derive(Debug)]
 struct Open<'json> {
-    json: &'json Json,
+    json: &'json Json<'json>,
     position: Position,
     /// The place of the entry or the item that comes next.
     next: usize,
@@ -99,7 +99,7 @@ impl<'json> Contents<'json> {
         (keys >= FEWEST_KEYS).then(Box::default)
     }
 
-    fn content(&mut self, json: &'json Json, draft: Draft, says: fn(&str) -> bool) -> ContentId {
+    fn content(&mut self, json: &'json Json<'json>, draft: Draft, says: fn(&str) -> bool) -> ContentId {
         if let Some(&known) = self.known.get(&(address(json), draft)) {
             return known;
         }
@@ -126,7 +126,7 @@ impl<'json> Contents<'json> {
     }
 
     /// The next step down from the innermost value that is open, if there is one left.
-    fn next_below(&mut self) -> Option<(Position, Step<'json>, &'json Json)> {
+    fn next_below(&mut self) -> Option<(Position, Step<'json>, &'json Json<'json>)> {
         let open = self.open.last_mut()?;
         let place = open.next;
         open.next += 1;
@@ -143,7 +143,7 @@ impl<'json> Contents<'json> {
         Some((open.position, step, value))
     }
 
-    fn write(&mut self, json: &'json Json, position: Position, draft: Draft) {
+    fn write(&mut self, json: &'json Json<'json>, position: Position, draft: Draft) {
         match json {
             Json::Null => self.draft.push(b'n'),
             Json::Bool(true) => self.draft.push(b't'),
@@ -171,7 +171,7 @@ impl<'json> Contents<'json> {
         self.draft.extend_from_slice(&content.0.to_le_bytes());
     }
 
-    fn begin(&mut self, json: &'json Json, position: Position) {
+    fn begin(&mut self, json: &'json Json<'json>, position: Position) {
         let start = self.draft.len();
         self.open.push(Open { json, position, next: 0, start, is_named: false });
         self.draft.push(if matches!(json, Json::Array(_)) { b'[' } else { b'{' });
@@ -225,6 +225,6 @@ fn slice<'c>(bytes: &'c [u8], ends: &[usize], content: ContentId) -> &'c [u8] {
     &bytes[start..ends[at]]
 }
 
-fn address(json: &Json) -> usize {
+fn address(json: &Json<'_>) -> usize {
     std::ptr::from_ref(json).addr()
 }

@@ -3,8 +3,6 @@
 //! Most schemas are one resource without anchors, and their references are all of the form `#/definitions/x`. The
 //! reader sees every key anyway; so it notes whether the others occur, and then nothing is paid for them.
 
-use std::borrow::Cow;
-
 use super::json::Json;
 use super::reader;
 use crate::error::Result;
@@ -28,7 +26,7 @@ pub(super) struct Mentions {
 }
 
 impl Mentions {
-    pub(super) fn note(&mut self, key: &str, value: &Json) {
+    pub(super) fn note(&mut self, key: &str, value: &Json<'_>) {
         self.keys += 1;
         if !key.starts_with(['$', 'u', 'i']) {
             return;
@@ -47,8 +45,14 @@ impl Mentions {
 /// A JSON document, or a part of another one.
 #[derive(Clone, Debug)]
 pub struct Document<'json> {
-    root: Cow<'json, Json>,
+    root: Root<'json>,
     mentions: Mentions,
+}
+
+#[derive(Clone, Debug)]
+enum Root<'json> {
+    Whole(Json<'json>),
+    Part(&'json Json<'json>),
 }
 
 impl<'json> Document<'json> {
@@ -61,21 +65,24 @@ impl<'json> Document<'json> {
     /// assert_eq!(document.root().get("maximum").and_then(|bound| bound.as_number()), Some("1.50"));
     /// # Ok::<(), tokenstile_grammar::Error>(())
     /// ```
-    pub fn parse(text: &str, budget: &Budget) -> Result<Self> {
+    pub fn parse(text: &'json str, budget: &Budget) -> Result<Self> {
         let (root, mentions) = reader::read(text, budget)?;
-        Ok(Document { root: Cow::Owned(root), mentions })
+        Ok(Document { root: Root::Whole(root), mentions })
     }
 
     /// A value within this document as a document of its own, so that `#` is that value.
     #[must_use]
-    pub fn part(&self, value: &'json Json) -> Document<'json> {
+    pub fn part(&self, value: &'json Json<'json>) -> Document<'json> {
         // What the whole mentions, its part may: that errs to the side of more, as mentions do.
-        Document { root: Cow::Borrowed(value), mentions: self.mentions }
+        Document { root: Root::Part(value), mentions: self.mentions }
     }
 
     /// The value that it is.
-    pub fn root(&self) -> &Json {
-        &self.root
+    pub fn root(&self) -> &Json<'json> {
+        match &self.root {
+            Root::Whole(json) => json,
+            Root::Part(json) => json,
+        }
     }
 
     pub(super) fn mentions(&self) -> Mentions {

@@ -44,7 +44,7 @@ impl Draft {
     }
 
     /// The identifier of a schema, unless a `$ref` beside it hides it.
-    pub(super) fn identifier(self, schema: &Object) -> Option<&str> {
+    pub(super) fn identifier<'json>(self, schema: &'json Object<'_>) -> Option<&'json str> {
         let id = schema.get(self.id_keyword())?.as_str()?;
         let hidden = self.ref_ignores_siblings() && schema.get("$ref").and_then(Json::as_str).is_some();
         (!hidden).then_some(id)

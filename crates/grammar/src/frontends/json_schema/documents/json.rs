@@ -5,9 +5,12 @@
 //! them. And a large object finds a key through a sorted index, not a hash table: keys come from strangers, and no key
 //! can make a sort slow.
 //!
+//! Texts are parts of the source wherever they have no escapes: a schema is read once, and most of it are keys and remarks.
+//!
 //! A tree is as deep as the reader allowed ([`MAX_DEPTH`] at most), which bounds what recurses over it: dropping,
 //! comparing, printing.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// The deepest nesting that a tree may have, whatever the limits say.
@@ -15,22 +18,22 @@ pub const MAX_DEPTH: usize = 2_000;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Json {
+pub enum Json<'text> {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
     /// A number, as it was written.
-    Number(Box<str>),
+    Number(&'text str),
     /// A string, with its escapes resolved.
-    String(Box<str>),
+    String(Cow<'text, str>),
     /// An array.
-    Array(Box<[Json]>),
+    Array(Box<[Json<'text>]>),
     /// An object.
-    Object(Object),
+    Object(Object<'text>),
 }
 
-impl Json {
+impl<'text> Json<'text> {
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {
         match self {
@@ -56,7 +59,7 @@ impl Json {
     }
 
     /// The items of an array.
-    pub fn as_array(&self) -> Option<&[Json]> {
+    pub fn as_array(&self) -> Option<&[Json<'text>]> {
         match self {
             Json::Array(items) => Some(items),
             _ => None,
@@ -64,7 +67,7 @@ impl Json {
     }
 
     /// The object that it is.
-    pub fn as_object(&self) -> Option<&Object> {
+    pub fn as_object(&self) -> Option<&Object<'text>> {
         match self {
             Json::Object(object) => Some(object),
             _ => None,
@@ -72,7 +75,7 @@ impl Json {
     }
 
     /// The value of `key`, where this is an object that has it.
-    pub fn get(&self, key: &str) -> Option<&Json> {
+    pub fn get(&self, key: &str) -> Option<&Json<'text>> {
         self.as_object()?.get(key)
     }
 
@@ -94,20 +97,23 @@ impl Json {
     }
 }
 
+/// A key and its value.
+pub(super) type Entry<'text> = (Cow<'text, str>, Json<'text>);
+
 /// The entries of an object, in the order of the text.
 #[derive(Clone, Debug, Default)]
-pub struct Object {
-    entries: Box<[(Box<str>, Json)]>,
+pub struct Object<'text> {
+    entries: Box<[Entry<'text>]>,
     /// The entries sorted by key, for an object of more than [`Object::SCANNED`] entries; else empty.
     sorted: Box<[u32]>,
 }
 
-impl Object {
+impl<'text> Object<'text> {
     /// How many entries are looked through one by one: about as fast as a search, and nothing to build.
     const SCANNED: usize = 12;
 
     /// An object of `entries`. Of those with the same key the first gives the place and the last the value.
-    pub fn new(mut entries: Vec<(Box<str>, Json)>) -> Self {
+    pub fn new(mut entries: Vec<Entry<'text>>) -> Self {
         if entries.len() <= Self::SCANNED {
             join_few(&mut entries);
             return Object { entries: entries.into(), sorted: Box::default() };
@@ -121,12 +127,12 @@ impl Object {
     }
 
     /// The value of `key`.
-    pub fn get(&self, key: &str) -> Option<&Json> {
+    pub fn get(&self, key: &str) -> Option<&Json<'text>> {
         self.entry(key).map(|(_, value)| value)
     }
 
     /// The key as the object holds it, and its value.
-    pub fn entry(&self, key: &str) -> Option<(&str, &Json)> {
+    pub fn entry(&self, key: &str) -> Option<(&str, &Json<'text>)> {
         let found = if self.sorted.is_empty() {
             self.entries.iter().find(|(name, _)| **name == *key)
         } else {
@@ -137,7 +143,7 @@ impl Object {
     }
 
     /// The entry at a place.
-    pub fn entry_at(&self, place: usize) -> Option<(&str, &Json)> {
+    pub fn entry_at(&self, place: usize) -> Option<(&str, &Json<'text>)> {
         self.entries.get(place).map(|(key, value)| (&**key, value))
     }
 
@@ -147,7 +153,7 @@ impl Object {
     }
 
     /// Keys and values in order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json)> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json<'text>)> {
         self.entries.iter().map(|(key, value)| (&**key, value))
     }
 
@@ -168,15 +174,15 @@ impl Object {
 }
 
 /// Two objects are equal if they have the same keys with the same values, in any order.
-impl PartialEq for Object {
+impl PartialEq for Object<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().all(|(key, value)| other.get(key) == Some(value))
     }
 }
 
-impl Eq for Object {}
+impl Eq for Object<'_> {}
 
-fn join_few(entries: &mut Vec<(Box<str>, Json)>) {
+fn join_few(entries: &mut Vec<Entry<'_>>) {
     let mut at = 1;
     while at < entries.len() {
         match entries[..at].iter().position(|(key, _)| *key == entries[at].0) {
@@ -187,14 +193,14 @@ fn join_few(entries: &mut Vec<(Box<str>, Json)>) {
 }
 
 /// The places of the entries, sorted by key and then by place.
-fn sort(entries: &[(Box<str>, Json)]) -> Vec<u32> {
+fn sort(entries: &[Entry<'_>]) -> Vec<u32> {
     let mut places: Vec<u32> = (0..entries.len() as u32).collect();
     places.sort_by(|&left, &right| entries[left as usize].0.cmp(&entries[right as usize].0));
     places
 }
 
-fn join_sorted(entries: Vec<(Box<str>, Json)>, sorted: &[u32]) -> Vec<(Box<str>, Json)> {
-    let mut slots: Vec<Option<(Box<str>, Json)>> = entries.into_iter().map(Some).collect();
+fn join_sorted<'text>(entries: Vec<Entry<'text>>, sorted: &[u32]) -> Vec<Entry<'text>> {
+    let mut slots: Vec<Option<Entry<'_>>> = entries.into_iter().map(Some).collect();
     let mut first = sorted[0] as usize;
     for &place in &sorted[1..] {
         let place = place as usize;
@@ -209,7 +215,7 @@ fn join_sorted(entries: Vec<(Box<str>, Json)>, sorted: &[u32]) -> Vec<(Box<str>,
 }
 
 /// Compact JSON.
-impl fmt::Display for Json {
+impl fmt::Display for Json<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Json::Null => out.write_str("null"),

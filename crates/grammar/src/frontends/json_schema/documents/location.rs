@@ -48,7 +48,7 @@ impl From<usize> for Step<'_> {
 
 impl Step<'_> {
     /// What the step leads to, with the step as the document spells it.
-    pub(super) fn take(self, json: &Json) -> Option<(Step<'_>, &Json)> {
+    pub(super) fn take<'json>(self, json: &'json Json<'json>) -> Option<(Step<'json>, &'json Json<'json>)> {
         match (self, json) {
             (Step::Key(key), Json::Object(object)) => {
                 let (key, value) = object.entry(key)?;
@@ -62,7 +62,7 @@ impl Step<'_> {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Location<'json> {
-    pub(super) json: &'json Json,
+    pub(super) json: &'json Json<'json>,
     /// The location above and the step from there; none for the root of a document.
     pub(super) above: Option<(SchemaId, Step<'json>)>,
     /// The resource that holds it from outside.
@@ -106,7 +106,7 @@ impl<'json> Locations<'json> {
         SchemaId(self.all.len() as u32)
     }
 
-    pub(super) fn find(&self, json: &Json, within: ResourceId, position: Position) -> Option<SchemaId> {
+    pub(super) fn find(&self, json: &Json<'_>, within: ResourceId, position: Position) -> Option<SchemaId> {
         let key = (std::ptr::from_ref(json).addr(), within, position);
         let hash = FxBuildHasher.hash_one(key);
         self.index.find(hash, |&at| self.all[at as usize].key() == key).map(|&at| SchemaId(at))

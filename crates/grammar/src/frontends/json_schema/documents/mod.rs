@@ -163,7 +163,7 @@ impl<'json> Documents<'json> {
     }
 
     /// What stands at a location.
-    pub fn json(&self, id: SchemaId) -> &'json Json {
+    pub fn json(&self, id: SchemaId) -> &'json Json<'json> {
         self.locations.get(id).json
     }
 
@@ -183,7 +183,7 @@ impl<'json> Documents<'json> {
     }
 
     /// The meta-schema that the resource of a location names with `$schema`, where the registry has it.
-    pub fn meta_schema(&self, id: SchemaId) -> Option<&'json Json> {
+    pub fn meta_schema(&self, id: SchemaId) -> Option<&'json Json<'json>> {
         let root = self.json(self.resource_of(id).root);
         self.registered(root.get("$schema")?.as_str()?)
     }
@@ -286,7 +286,7 @@ impl<'json> Documents<'json> {
         &mut self,
         above: SchemaId,
         step: Step<'json>,
-        json: &'json Json,
+        json: &'json Json<'json>,
         position: Position,
     ) -> SchemaId {
         let within = self.locations.get(above).resource;

@@ -25,7 +25,7 @@ pub(super) enum Position {
 
 impl Position {
     /// What `value` is, that lies one step below this.
-    pub(super) fn below(self, step: Step<'_>, draft: Draft, value: &Json) -> Self {
+    pub(super) fn below(self, step: Step<'_>, draft: Draft, value: &Json<'_>) -> Self {
         let position = match (self, step) {
             (Position::Schema, Step::Key(keyword)) => of_keyword(keyword, draft, value),
             (Position::Map, Step::Key(_)) | (Position::List, Step::Index(_)) => Position::Schema,
@@ -41,7 +41,7 @@ impl Position {
     }
 }
 
-fn of_keyword(keyword: &str, draft: Draft, value: &Json) -> Position {
+fn of_keyword(keyword: &str, draft: Draft, value: &Json<'_>) -> Position {
     let before_2020 = draft < Draft::Draft202012;
     let (position, since) = match keyword {
         "allOf" | "anyOf" | "oneOf" => (Position::List, Draft::Draft4),

@@ -7,13 +7,15 @@
 //! Open arrays and objects are a list on the heap. Their items gather on two stacks that all levels share, so that each
 //! array and object is allocated once, at its final size.
 
+use std::borrow::Cow;
+
 use super::document::Mentions;
-use super::json::{Json, MAX_DEPTH, Object};
+use super::json::{Entry, Json, MAX_DEPTH, Object};
 use crate::error::{Error, Result};
 use crate::limits::Budget;
 
 /// Reads the one value that `text` is.
-pub(super) fn read(text: &str, budget: &Budget) -> Result<(Json, Mentions)> {
+pub(super) fn read<'text>(text: &'text str, budget: &Budget) -> Result<(Json<'text>, Mentions)> {
     budget.check_source(text)?;
     let mut reader = Reader {
         text,
@@ -37,8 +39,8 @@ enum Open {
 }
 
 /// What was read: a whole value, or the bracket that opens one that is not empty.
-enum Read {
-    Value(Json),
+enum Read<'text> {
+    Value(Json<'text>),
     Opened,
 }
 
@@ -47,15 +49,15 @@ struct Reader<'text> {
     bytes: &'text [u8],
     at: usize,
     open: Vec<Open>,
-    items: Vec<Json>,
-    entries: Vec<(Box<str>, Json)>,
+    items: Vec<Json<'text>>,
+    entries: Vec<Entry<'text>>,
     /// For each open object, the key whose value is being read.
-    keys: Vec<Box<str>>,
+    keys: Vec<Cow<'text, str>>,
     mentions: Mentions,
 }
 
-impl Reader<'_> {
-    fn document(&mut self, budget: &Budget) -> Result<Json> {
+impl<'text> Reader<'text> {
+    fn document(&mut self, budget: &Budget) -> Result<Json<'text>> {
         loop {
             budget.tick()?;
             if let Read::Value(value) = self.value(budget)?
@@ -66,7 +68,7 @@ impl Reader<'_> {
         }
     }
 
-    fn finish(&mut self, whole: Json) -> Result<Json> {
+    fn finish(&mut self, whole: Json<'text>) -> Result<Json<'text>> {
         match self.peek() {
             None => Ok(whole),
             Some(_) => Err(self.error("nothing may follow the value")),
@@ -74,7 +76,7 @@ impl Reader<'_> {
     }
 
     /// Hands a value to what it is in, closes whatever ends there, and gives the value of the text once it is whole.
-    fn give(&mut self, mut value: Json) -> Result<Option<Json>> {
+    fn give(&mut self, mut value: Json<'text>) -> Result<Option<Json<'text>>> {
         while let Some(&open) = self.open.last() {
             let ended = match open {
                 Open::Array(_) => self.give_item(value)?,
@@ -93,7 +95,7 @@ impl Reader<'_> {
     }
 
     /// Adds an item; tells whether the array ended.
-    fn give_item(&mut self, value: Json) -> Result<bool> {
+    fn give_item(&mut self, value: Json<'text>) -> Result<bool> {
         self.items.push(value);
         match self.peek() {
             Some(b',') => self.at += 1,
@@ -107,7 +109,7 @@ impl Reader<'_> {
     }
 
     /// Adds an entry, and reads the key of the next; tells whether the object ended.
-    fn give_entry(&mut self, value: Json) -> Result<bool> {
+    fn give_entry(&mut self, value: Json<'text>) -> Result<bool> {
         if let Some(key) = self.keys.pop() {
             self.mentions.note(&key, &value);
             self.entries.push((key, value));
@@ -126,12 +128,12 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, budget: &Budget) -> Result<Read> {
+    fn value(&mut self, budget: &Budget) -> Result<Read<'text>> {
         let value = match self.peek() {
             Some(b'{') => return self.open_object(budget),
             Some(b'[') => return self.open_array(budget),
             Some(b'"') => Json::String(self.string()?),
-            Some(b'-' | b'0'..=b'9') => Json::Number(self.number()?.into()),
+            Some(b'-' | b'0'..=b'9') => Json::Number(self.number()?),
             Some(b't') => self.word("true", Json::Bool(true))?,
             Some(b'f') => self.word("false", Json::Bool(false))?,
             Some(b'n') => self.word("null", Json::Null)?,
@@ -141,7 +143,7 @@ impl Reader<'_> {
         Ok(Read::Value(value))
     }
 
-    fn open_array(&mut self, budget: &Budget) -> Result<Read> {
+    fn open_array(&mut self, budget: &Budget) -> Result<Read<'text>> {
         self.check_depth(budget)?;
         self.at += 1;
         if self.peek() == Some(b']') {
@@ -152,7 +154,7 @@ impl Reader<'_> {
         Ok(Read::Opened)
     }
 
-    fn open_object(&mut self, budget: &Budget) -> Result<Read> {
+    fn open_object(&mut self, budget: &Budget) -> Result<Read<'text>> {
         self.check_depth(budget)?;
         self.at += 1;
         if self.peek() == Some(b'}') {
@@ -185,7 +187,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn word(&mut self, word: &str, value: Json) -> Result<Json> {
+    fn word(&mut self, word: &str, value: Json<'text>) -> Result<Json<'text>> {
         if !self.bytes[self.at..].starts_with(word.as_bytes()) {
             return Err(self.error("expected a value"));
         }
@@ -193,7 +195,7 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn number(&mut self) -> Result<&str> {
+    fn number(&mut self) -> Result<&'text str> {
         let start = self.at;
         self.take(|byte| byte == b'-');
         match self.byte() {
@@ -220,7 +222,7 @@ impl Reader<'_> {
     }
 
     /// A string, from its opening quote past its closing one.
-    fn string(&mut self) -> Result<Box<str>> {
+    fn string(&mut self) -> Result<Cow<'text, str>> {
         self.at += 1;
         let start = self.at;
         self.skip_plain();

@@ -63,7 +63,7 @@ impl<'json> Documents<'json> {
     /// The resource that the schema `json` at `at` begins, where it begins one inside of `within`.
     pub(super) fn begin_resource(
         &mut self,
-        json: &'json Json,
+        json: &'json Json<'json>,
         at: SchemaId,
         within: ResourceId,
     ) -> Option<ResourceId> {
@@ -155,7 +155,10 @@ impl<'json> Documents<'json> {
 }
 
 /// The names that a schema gives itself, and whether each is dynamic.
-fn anchor_names(schema: &Object, draft: Draft) -> impl Iterator<Item = (&str, bool)> {
+fn anchor_names<'json>(
+    schema: &'json Object<'json>,
+    draft: Draft,
+) -> impl Iterator<Item = (&'json str, bool)> {
     let named = |keyword: &str, since: Draft| {
         let name = schema.get(keyword).and_then(Json::as_str);
         name.filter(|_| draft >= since)

@@ -14,7 +14,7 @@ use crate::error::{Error, Place};
 use crate::limits::Budget;
 
 /// A document from text that is JSON.
-fn parse(text: &str) -> Document<'static> {
+fn parse(text: &str) -> Document<'_> {
     Document::parse(text, &Budget::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 pub(super) fn apply(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    _: &Json,
+    _: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let value = expander.child(schema, "additionalProperties")?;

@@ -15,7 +15,7 @@ const MAX_COMBINED: usize = 8;
 pub(super) fn apply(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     unite(expander, schema, value, set, "anyOf")
@@ -25,7 +25,7 @@ pub(super) fn apply(
 pub(super) fn unite(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
     keyword: &'static str,
 ) -> Result<()> {

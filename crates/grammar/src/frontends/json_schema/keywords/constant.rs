@@ -8,7 +8,7 @@ use crate::error::Result;
 pub(super) fn apply<'b>(
     expander: &mut Expander<'b>,
     _: &Schema<'b>,
-    value: &'b Json,
+    value: &'b Json<'b>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let one = expander.constant_set(value)?;

@@ -8,7 +8,12 @@ use super::super::values::ValueSet;
 use super::read;
 use crate::error::Result;
 
-pub(super) fn apply(_: &mut Expander<'_>, _: &Schema<'_>, value: &Json, set: &mut ValueSet) -> Result<()> {
+pub(super) fn apply(
+    _: &mut Expander<'_>,
+    _: &Schema<'_>,
+    value: &Json<'_>,
+    set: &mut ValueSet,
+) -> Result<()> {
     for (name, others) in read::object(value)?.iter() {
         require(name, &read::strings(others)?, set);
     }

@@ -13,7 +13,7 @@ use crate::error::Result;
 pub(super) fn apply(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     for name in read::object(value)?.keys() {
@@ -25,7 +25,7 @@ pub(super) fn apply(
 pub(super) fn apply_dependencies(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     for (name, dependency) in read::object(value)?.iter() {

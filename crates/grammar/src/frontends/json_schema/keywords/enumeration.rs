@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 pub(super) fn apply<'b>(
     expander: &mut Expander<'b>,
     _: &Schema<'b>,
-    value: &'b Json,
+    value: &'b Json<'b>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let mut listed = ValueSet::never();
@@ -25,7 +25,7 @@ pub(super) fn apply<'b>(
     for item in items {
         match item {
             Json::String(text) => {
-                texts.insert(text.clone());
+                texts.insert((&**text).into());
             }
             Json::Null => listed.null = true,
             Json::Bool(true) => listed.truth = true,

@@ -13,7 +13,7 @@ use crate::error::Result;
 pub(super) fn prefix_items(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     listed(expander, schema, "prefixItems", value, set)
@@ -22,7 +22,7 @@ pub(super) fn prefix_items(
 pub(super) fn items(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     if let Json::Array(_) = value {
@@ -40,7 +40,7 @@ pub(super) fn items(
 pub(super) fn additional_items(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    _: &Json,
+    _: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let Some(Json::Array(prefix)) = schema.json.get("items") else { return Ok(()) };
@@ -53,7 +53,7 @@ fn listed(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
     keyword: &str,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let count = read::list(value)?.len();

@@ -10,7 +10,7 @@ use crate::error::Result;
 pub(super) fn minimum(
     expander: &mut Expander<'_>,
     _: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let bounds = TextSet::of_length(read::count(value)?, None);
@@ -20,7 +20,7 @@ pub(super) fn minimum(
 pub(super) fn maximum(
     expander: &mut Expander<'_>,
     _: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let bounds = TextSet::of_length(0, Some(read::count(value)?));

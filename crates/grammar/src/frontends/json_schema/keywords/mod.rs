@@ -49,7 +49,7 @@ use crate::error::{ErrorKind, Place, Result};
 pub use strict::{close, imply_types};
 
 /// What a keyword does to the set of its schema.
-type Apply = for<'b> fn(&mut Expander<'b>, &Schema<'b>, &'b Json, &mut ValueSet) -> Result<()>;
+type Apply = for<'b> fn(&mut Expander<'b>, &Schema<'b>, &'b Json<'b>, &mut ValueSet) -> Result<()>;
 
 /// A keyword.
 #[derive(Clone, Copy)]
@@ -281,7 +281,7 @@ fn apply_one<'b>(
     expander: &mut Expander<'b>,
     schema: &Schema<'b>,
     keyword: &'static Keyword,
-    value: &'b Json,
+    value: &'b Json<'b>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let Some(apply) = keyword.apply else { return Ok(()) };

@@ -20,7 +20,7 @@ fn narrow(expander: &Expander<'_>, set: &mut ValueSet, numbers: &NumberSet) -> R
 pub(super) fn minimum(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let bound = read::number(value)?;
@@ -35,7 +35,7 @@ pub(super) fn minimum(
 pub(super) fn maximum(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let bound = read::number(value)?;
@@ -50,7 +50,7 @@ pub(super) fn maximum(
 pub(super) fn exclusive_minimum(
     expander: &mut Expander<'_>,
     _: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     match value {
@@ -62,7 +62,7 @@ pub(super) fn exclusive_minimum(
 pub(super) fn exclusive_maximum(
     expander: &mut Expander<'_>,
     _: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     match value {

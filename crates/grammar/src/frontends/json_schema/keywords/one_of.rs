@@ -15,7 +15,7 @@ use crate::error::Result;
 pub(super) fn apply(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     if expander.options.coerce_one_of {

@@ -9,7 +9,7 @@ use crate::error::Result;
 pub(super) fn apply(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let target = expander.documents.follow(schema.at, read::string(value)?)?;
@@ -19,7 +19,7 @@ pub(super) fn apply(
 pub(super) fn apply_dynamic(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let target = expander.documents.follow_dynamic(schema.at, read::string(value)?)?;
@@ -29,7 +29,7 @@ pub(super) fn apply_dynamic(
 pub(super) fn apply_recursive(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let target = expander.documents.follow_recursive(schema.at, read::string(value)?)?;

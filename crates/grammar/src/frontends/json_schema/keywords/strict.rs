@@ -30,7 +30,7 @@ const DECIDING: &[&str] = &[
 ];
 
 /// Leaves only the type that the keywords of a schema without a type speak of.
-pub fn imply_types(schema: &Object, set: &mut ValueSet) {
+pub fn imply_types(schema: &Object<'_>, set: &mut ValueSet) {
     if DECIDING.iter().any(|name| schema.contains_key(name)) {
         return;
     }

@@ -21,7 +21,7 @@ struct Types {
 }
 
 impl Types {
-    fn add(&mut self, name: &Json) -> Result<()> {
+    fn add(&mut self, name: &Json<'_>) -> Result<()> {
         match name.as_str().ok_or_else(|| wanted("a string or an array of strings", name))? {
             "null" => self.null = true,
             "boolean" => self.boolean = true,
@@ -43,7 +43,7 @@ impl Types {
 pub(super) fn apply(
     expander: &mut Expander<'_>,
     schema: &Schema<'_>,
-    value: &Json,
+    value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
     let mut types = Types::default();

@@ -6,7 +6,12 @@ use super::super::values::ValueSet;
 use super::read;
 use crate::error::Result;
 
-pub(super) fn apply(_: &mut Expander<'_>, _: &Schema<'_>, value: &Json, set: &mut ValueSet) -> Result<()> {
+pub(super) fn apply(
+    _: &mut Expander<'_>,
+    _: &Schema<'_>,
+    value: &Json<'_>,
+    set: &mut ValueSet,
+) -> Result<()> {
     if read::boolean(value)? {
         set.arrays.iter_mut().for_each(|shape| shape.unique = true);
     }

@@ -5,6 +5,9 @@
 //! names. A formula is expanded, one level deep, when somebody needs to know. As formulas are interned and kept in a
 //! normal form, a recursive schema meets the same formulas again, and the expansion ends.
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
@@ -52,6 +55,8 @@ type Flat = SmallVec<[FormulaId; 8]>;
 pub struct Formulas {
     all: Vec<Formula>,
     index: FxHashMap<Formula, FormulaId>,
+    /// The string of each formula that is known to admit one string and nothing else.
+    texts: FxHashMap<FormulaId, Rc<BTreeSet<Box<str>>>>,
 }
 
 /// There is room for so many at first; most schemas have no more.
@@ -68,7 +73,7 @@ impl Formulas {
     pub fn new() -> Self {
         let (all, index) =
             (Vec::with_capacity(EXPECTED), FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher));
-        let mut formulas = Formulas { all, index };
+        let mut formulas = Formulas { all, index, texts: FxHashMap::default() };
         formulas.intern(Formula::Any);
         formulas.intern(Formula::Never);
         formulas
@@ -95,6 +100,11 @@ impl Formulas {
         self.index.get(&Formula::And(items.into())).copied()
     }
 
+    /// Notes that a formula admits just the one string of a set.
+    pub fn note_text(&mut self, id: FormulaId, text: &Rc<BTreeSet<Box<str>>>) {
+        self.texts.insert(id, Rc::clone(text));
+    }
+
     /// Both.
     pub fn and(&mut self, left: FormulaId, right: FormulaId) -> FormulaId {
         match (left, right) {
@@ -114,6 +124,14 @@ impl Formulas {
                 Formula::And(children) => flat.extend_from_slice(children),
                 _ => flat.push(item),
             }
+        }
+        // Alternatives are mostly told apart by a string. One string is no other, and need not be told so.
+        if let Some(text) = flat.iter().find_map(|item| self.texts.get(item)) {
+            let differs = |item: &FormulaId| self.texts.get(item).is_some_and(|other| other != text);
+            if flat.iter().any(differs) {
+                return FormulaId::NEVER;
+            }
+            flat.retain(|item| !matches!(self.get(*item), Formula::Not(inner) if differs(inner)));
         }
         self.joined(flat, FormulaId::ANY, FormulaId::NEVER, Formula::And)
     }
@@ -173,5 +191,30 @@ impl Formulas {
             Formula::Not(inner) => *inner,
             _ => self.intern(Formula::Not(item)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_is_no_other() {
+        let mut formulas = Formulas::new();
+        let [one, again, other, open] =
+            [0, 1, 2, 3].map(|number| formulas.intern(Formula::Constant(ConstantId(number))));
+        for (id, text) in [(one, "a"), (again, "a"), (other, "b")] {
+            formulas.note_text(id, &Rc::new(BTreeSet::from([text.into()])));
+        }
+        let [not_again, not_other, not_open] = [again, other, open].map(|id| formulas.not(id));
+        assert_eq!(formulas.and(one, other), FormulaId::NEVER);
+        assert_eq!(formulas.and_all([open, one, other]), FormulaId::NEVER);
+        assert_eq!(formulas.and(one, not_other), one);
+        for unknown in [again, not_again, open, not_open] {
+            let both = formulas.and_all([one, unknown, not_other]);
+            assert_eq!(*formulas.get(both), Formula::And([one, unknown].into()));
+        }
+        let neither = formulas.and(not_again, not_other);
+        assert_eq!(*formulas.get(neither), Formula::And([not_again, not_other].into()));
     }
 }

@@ -19,6 +19,9 @@ pub mod numbers;
 pub mod objects;
 pub mod texts;
 
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use arrays::ArrayShape;
 use formula::Formulas;
 use numbers::NumberSet;
@@ -97,6 +100,14 @@ impl ValueSet {
             && self.texts.is_never()
             && self.arrays.is_empty()
             && self.objects.is_empty()
+    }
+
+    /// The one string that it has, where it has nothing else.
+    pub fn only_text(&self) -> Option<&Rc<BTreeSet<Box<str>>>> {
+        let TextSet::Finite(texts) = &self.texts else { return None };
+        let has_others = self.null || self.falsity || self.truth || !self.numbers.is_empty();
+        let has_containers = !self.arrays.is_empty() || !self.objects.is_empty();
+        (texts.len() == 1 && !has_others && !has_containers).then_some(texts)
     }
 
     /// Its values other than objects.

@@ -20,7 +20,7 @@ pub(super) fn dispatch(
     let within = if repeats { context.inside() } else { context };
     let mut rules: Vec<(Box<str>, RuleId)> = Vec::new();
     let path = fields.path.key("rules");
-    let mut known: HashSet<Box<str>> = HashSet::new();
+    let mut known: HashSet<&str> = HashSet::new();
     for (at, rule) in fields.list("rules")?.iter().enumerate() {
         let place = path.index(at);
         let (pattern, format) = pair(rule, &place)?;
@@ -31,12 +31,12 @@ pub(super) fn dispatch(
         if pattern.is_empty() {
             return Err(place.index(0).invalid("the string of a rule is empty"));
         }
-        if !known.insert(pattern.clone()) {
+        if !known.insert(&**pattern) {
             return Err(place.index(0).invalid(format!("{pattern:?} has two rules")));
         }
         let body = lowering.format(format, &place.index(1), within)?;
         let rule = lowering.rule("rule", body.expr);
-        rules.push((pattern.clone(), rule));
+        rules.push(((&**pattern).into(), rule));
     }
     let place = |at: usize, message: String| path.index(at).index(0).invalid(message);
     let expr = free_text_with(lowering, &place, context, rules, repeats, excludes)?;
@@ -44,7 +44,10 @@ pub(super) fn dispatch(
 }
 
 /// The two parts of a rule.
-pub(super) fn pair<'j>(rule: &'j Json, place: &super::super::path::Path<'_>) -> Result<(&'j Json, &'j Json)> {
+pub(super) fn pair<'j>(
+    rule: &'j Json<'j>,
+    place: &super::super::path::Path<'_>,
+) -> Result<(&'j Json<'j>, &'j Json<'j>)> {
     match rule.as_array() {
         Some([pattern, format]) => Ok((pattern, format)),
         _ => Err(place.invalid("a rule is a pair: what to look for, and the format that follows it")),

@@ -55,7 +55,7 @@ pub(super) fn lower(
 /// The tag that stands at `path`; nothing else may.
 pub(super) fn at(
     lowering: &mut Lowering<'_>,
-    json: &Json,
+    json: &Json<'_>,
     path: &Path<'_>,
     context: Context<'_>,
 ) -> Result<Tag> {
@@ -70,12 +70,12 @@ pub(super) fn at(
 }
 
 fn read(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, context: Context<'_>) -> Result<Tag> {
-    let key = std::ptr::from_ref(fields.object);
+    let key = std::ptr::from_ref(fields.object).cast();
     if let Some(known) = lowering.tags.get(&key) {
         return Ok(known.clone());
     }
     let begin = match fields.need("begin")? {
-        Json::String(text) => Begin::Text(text.clone()),
+        Json::String(text) => Begin::Text((&**text).into()),
         other => Begin::Token(token_format(lowering, fields, "begin", other)?),
     };
     let rest = match end(lowering, fields)? {
@@ -125,14 +125,14 @@ fn up_to(
 
 fn end(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>) -> Result<End> {
     match fields.need("end")? {
-        Json::String(text) => Ok(End::Texts(vec![text.clone()])),
+        Json::String(text) => Ok(End::Texts(vec![(&**text).into()])),
         Json::Array(items) if items.is_empty() => {
             Err(fields.path.key("end").invalid("`end` needs at least one string"))
         }
         Json::Array(items) => {
             let path = fields.path.key("end");
-            let read = |(at, item): (usize, &Json)| match item {
-                Json::String(text) => Ok(text.clone()),
+            let read = |(at, item): (usize, &Json<'_>)| match item {
+                Json::String(text) => Ok((&**text).into()),
                 other => {
                     let message = format!("`end` is a list of strings, not of {}", other.type_name());
                     Err(path.index(at).invalid(message))
@@ -145,7 +145,12 @@ fn end(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>) -> Result<End> {
 }
 
 /// The token of a format of type `token` where a string could stand too.
-fn token_format(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, key: &str, json: &Json) -> Result<u32> {
+fn token_format(
+    lowering: &mut Lowering<'_>,
+    fields: &Fields<'_, '_>,
+    key: &str,
+    json: &Json<'_>,
+) -> Result<u32> {
     let path = fields.path.key(key);
     let Some(object) = json.as_object() else {
         return Err(fields.wrong(key, "a string or a format of type \"token\"", json));

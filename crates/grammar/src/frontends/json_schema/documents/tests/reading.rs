@@ -30,7 +30,8 @@ fn keys_keep_their_order_and_the_last_value_wins() {
 fn large_objects_behave_as_small_ones() {
     let entries = |range: std::ops::Range<usize>| range.map(|n| format!("\"k{}\":{n}", n % 50));
     let text: Vec<String> = entries(0..120).collect();
-    let document = parse(&format!("{{{}}}", text.join(",")));
+    let text = format!("{{{}}}", text.join(","));
+    let document = parse(&text);
     let object = document.root().as_object().unwrap();
     assert_eq!(object.len(), 50);
     for (place, key) in object.keys().enumerate() {

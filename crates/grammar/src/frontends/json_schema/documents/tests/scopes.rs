@@ -82,7 +82,8 @@ fn recursive_references_look_for_the_outermost_recursive_anchor() {
     for (outer, inner, expected) in
         [(true, true, ""), (true, false, "/$defs/inner"), (false, true, "/$defs/inner")]
     {
-        let (budget, schema) = (Budget::default(), parse(&schema(outer, inner)));
+        let text = schema(outer, inner);
+        let (budget, schema) = (Budget::default(), parse(&text));
         let mut documents = Documents::new(&schema, &[], Draft::default(), &budget).unwrap();
         let start = documents.start().unwrap();
         let below = documents.follow(start, "inner").unwrap();

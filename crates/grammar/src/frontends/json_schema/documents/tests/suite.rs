@@ -75,17 +75,22 @@ fn registry(suite: &Path) -> Vec<(String, Document<'static>)> {
         let relative = path.strip_prefix(&remotes).unwrap().to_str().unwrap();
         format!("http://localhost:1234/{}", relative.replace('\\', "/"))
     };
-    let load = |path: PathBuf| (address(&path), parse(&fs::read_to_string(&path).unwrap()));
+    let load = |path: PathBuf| (address(&path), parse(text_of(&path)));
     files(&remotes).into_iter().map(load).collect()
 }
 
+/// The text of a file, which lives as long as the tests.
+fn text_of(path: &Path) -> &'static str {
+    fs::read_to_string(path).unwrap().leak()
+}
+
 /// The schemas of a file, each with its description and its tests.
-fn groups(path: &Path) -> Vec<(String, Document<'static>, Vec<Json>)> {
-    let file = parse(&fs::read_to_string(path).unwrap());
-    let group = |group: &Json| {
+fn groups(path: &Path) -> Vec<(String, Document<'static>, &'static [Json<'static>])> {
+    let file: &'static Document<'static> = Box::leak(Box::new(parse(text_of(path))));
+    let group = |group: &'static Json<'static>| {
         let description = group.get("description").and_then(Json::as_str).unwrap().to_owned();
-        let tests = group.get("tests").and_then(Json::as_array).unwrap().to_vec();
-        (description, parse(&group.get("schema").unwrap().to_string()), tests)
+        let tests = group.get("tests").and_then(Json::as_array).unwrap();
+        (description, parse(group.get("schema").unwrap().to_string().leak()), tests)
     };
     file.root().as_array().unwrap().iter().map(group).collect()
 }
@@ -178,7 +183,7 @@ fn cases_about_references_are_decided_right() {
                 let budget = Budget::default();
                 let mut documents = Documents::new(&schema, &registry, draft, &budget).unwrap();
                 let start = documents.start().unwrap();
-                for test in &tests {
+                for test in tests {
                     let expected = test.get("valid").and_then(Json::as_bool).unwrap();
                     match validate(&mut documents, start, test.get("data").unwrap()) {
                         Ok(verdict) if verdict == expected => decided += 1,

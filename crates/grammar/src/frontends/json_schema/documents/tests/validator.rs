@@ -61,7 +61,7 @@ const BEYOND: &[&str] = &[
 ];
 
 /// Whether `instance` is valid at `at`.
-pub(super) fn validate(documents: &mut Documents<'_>, at: Located, instance: &Json) -> Verdict {
+pub(super) fn validate(documents: &mut Documents<'_>, at: Located, instance: &Json<'_>) -> Verdict {
     let schema = match documents.json(at.schema) {
         Json::Bool(verdict) => return Ok(*verdict),
         Json::Object(schema) => schema,
@@ -84,8 +84,8 @@ pub(super) fn validate(documents: &mut Documents<'_>, at: Located, instance: &Js
 fn check(
     documents: &mut Documents<'_>,
     at: Located,
-    (keyword, value): (&str, &Json),
-    instance: &Json,
+    (keyword, value): (&str, &Json<'_>),
+    instance: &Json<'_>,
 ) -> Verdict {
     let draft = documents.draft(at.schema);
     match keyword {
@@ -102,7 +102,7 @@ fn check(
 }
 
 /// The keywords that hold no schemas.
-fn check_plain(draft: Draft, (keyword, value): (&str, &Json), instance: &Json) -> bool {
+fn check_plain(draft: Draft, (keyword, value): (&str, &Json<'_>), instance: &Json<'_>) -> bool {
     let bound = |found: Option<f64>, least: bool| match (found, number(value)) {
         (Some(found), Some(bound)) => {
             if least {
@@ -150,11 +150,11 @@ fn size(length: usize) -> f64 {
     f64::from(u32::try_from(length).unwrap())
 }
 
-fn number(json: &Json) -> Option<f64> {
+fn number(json: &Json<'_>) -> Option<f64> {
     json.as_number().map(|text| text.parse().unwrap())
 }
 
-fn has_type(name: &Json, instance: &Json) -> bool {
+fn has_type(name: &Json<'_>, instance: &Json<'_>) -> bool {
     let found = match instance {
         Json::Null => "null",
         Json::Bool(_) => "boolean",
@@ -167,7 +167,7 @@ fn has_type(name: &Json, instance: &Json) -> bool {
     wanted == found || (wanted == "integer" && number(instance).is_some_and(|value| value.fract() == 0.0))
 }
 
-fn below(documents: &mut Documents<'_>, at: Located, steps: &[Step<'_>], instance: &Json) -> Verdict {
+fn below(documents: &mut Documents<'_>, at: Located, steps: &[Step<'_>], instance: &Json<'_>) -> Verdict {
     let mut at = at;
     for &step in steps {
         at = documents.step(at, step)?.expect("a step to what is there");
@@ -178,8 +178,8 @@ fn below(documents: &mut Documents<'_>, at: Located, steps: &[Step<'_>], instanc
 fn reference(
     documents: &mut Documents<'_>,
     at: Located,
-    (keyword, value): (&str, &Json),
-    instance: &Json,
+    (keyword, value): (&str, &Json<'_>),
+    instance: &Json<'_>,
 ) -> Verdict {
     let Json::String(reference) = value else { return Ok(true) };
     let target = match (keyword, documents.draft(at.schema)) {
@@ -191,7 +191,7 @@ fn reference(
     validate(documents, target, instance)
 }
 
-fn combination(documents: &mut Documents<'_>, at: Located, keyword: &str, instance: &Json) -> Verdict {
+fn combination(documents: &mut Documents<'_>, at: Located, keyword: &str, instance: &Json<'_>) -> Verdict {
     let count = documents.json(at.schema).get(keyword).and_then(Json::as_array).unwrap().len();
     let mut valid = 0;
     for branch in 0..count {
@@ -204,7 +204,7 @@ fn combination(documents: &mut Documents<'_>, at: Located, keyword: &str, instan
     })
 }
 
-fn condition(documents: &mut Documents<'_>, at: Located, instance: &Json) -> Verdict {
+fn condition(documents: &mut Documents<'_>, at: Located, instance: &Json<'_>) -> Verdict {
     let branch = if below(documents, at, &[Step::Key("if")], instance)? { "then" } else { "else" };
     match documents.json(at.schema).get(branch) {
         Some(_) => below(documents, at, &[Step::Key(branch)], instance),
@@ -212,7 +212,7 @@ fn condition(documents: &mut Documents<'_>, at: Located, instance: &Json) -> Ver
     }
 }
 
-fn members(documents: &mut Documents<'_>, at: Located, keyword: &str, instance: &Json) -> Verdict {
+fn members(documents: &mut Documents<'_>, at: Located, keyword: &str, instance: &Json<'_>) -> Verdict {
     let Json::Object(object) = instance else { return Ok(true) };
     let declared = documents.json(at.schema).get("properties");
     for (key, value) in object.iter() {
@@ -236,8 +236,8 @@ fn members(documents: &mut Documents<'_>, at: Located, keyword: &str, instance: 
 fn items(
     documents: &mut Documents<'_>,
     at: Located,
-    (keyword, value): (&str, &Json),
-    instance: &Json,
+    (keyword, value): (&str, &Json<'_>),
+    instance: &Json<'_>,
 ) -> Verdict {
     let Json::Array(items) = instance else { return Ok(true) };
     let newest = documents.draft(at.schema) == Draft::Draft202012;

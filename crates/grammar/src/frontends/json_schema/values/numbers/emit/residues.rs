@@ -107,12 +107,14 @@ impl Remainders {
             count_equals(&outlooks, &mut equals);
             after.fill(u32::MAX);
             let mut rows = Rows::default();
-            let next = (0..period).map(|remainder| {
-                let first = remainder * DIGITS % period;
+            let mut first = 0;
+            let next = self.holds.iter().map(|&holds| {
                 if after[first] == u32::MAX {
                     after[first] = rows.number(first, &outlooks, &equals);
                 }
-                2 * after[first] + u32::from(self.holds[remainder])
+                let outlook = 2 * after[first] + u32::from(holds);
+                first = around(first + DIGITS % period, period);
+                outlook
             });
             outlooks = next.collect();
         }
@@ -130,11 +132,17 @@ fn whole(number: &Decimal) -> Option<usize> {
 fn count_equals(outlooks: &[u32], equals: &mut [u32]) {
     let period = outlooks.len();
     let mut count = 0;
-    for place in (0..period + DIGITS).rev() {
-        let (here, next) = (place % period, (place + 1) % period);
-        count = if outlooks[here] == outlooks[next] { (count + 1).min(DIGITS as u32) } else { 1 };
+    let mut next = outlooks[DIGITS % period];
+    for here in (0..DIGITS).rev().map(|place| place % period).chain((0..period).rev()) {
+        count = if outlooks[here] == next { (count + 1).min(DIGITS as u32) } else { 1 };
         equals[here] = count;
+        next = outlooks[here];
     }
+}
+
+/// A remainder that one step may have carried over the period. A division would take longer.
+fn around(remainder: usize, period: usize) -> usize {
+    if remainder < period { remainder } else { remainder - period }
 }
 
 /// The outlooks of ten numbers in a row, each such row a number.
@@ -153,7 +161,10 @@ impl Rows {
         let slot = if equals[first] as usize == DIGITS {
             self.uniform.entry(outlooks[first]).or_insert(u32::MAX)
         } else {
-            let row = std::array::from_fn(|digit| outlooks[(first + digit) % outlooks.len()]);
+            let row = match outlooks[first..].first_chunk() {
+                Some(row) => *row,
+                None => std::array::from_fn(|digit| outlooks[(first + digit) % outlooks.len()]),
+            };
             self.mixed.entry(row).or_insert(u32::MAX)
         };
         if *slot == u32::MAX {
@@ -223,9 +234,14 @@ impl<'r> Explorer<'r> {
             if let Some(next) = self.after_point(place) {
                 edges.push((b'.', b'.', self.number(next)));
             }
-            for (digit, byte) in (b'0'..=b'9').enumerate() {
-                if let Some(next) = self.after_digit(place, digit) {
-                    edges.push((byte, byte, self.number(next)));
+            match place {
+                Place::Whole(remainder) => self.push_digits(remainder, &mut edges),
+                _ => {
+                    for (digit, byte) in (b'0'..=b'9').enumerate() {
+                        if let Some(next) = self.after_digit(place, digit) {
+                            edges.push((byte, byte, self.number(next)));
+                        }
+                    }
                 }
             }
             states.push(self.accepts(place), &edges);
@@ -233,22 +249,41 @@ impl<'r> Explorer<'r> {
         Ok(states.finish())
     }
 
+    /// The ways on by a digit before the point: to the ten remainders from ten times this one on.
+    fn push_digits(&mut self, remainder: usize, edges: &mut Vec<(u8, u8, StateId)>) {
+        let (period, coprime) = (self.remainders.period(), self.coprime);
+        let mut next = remainder * DIGITS % period;
+        let mut part = next % coprime;
+        for byte in b'0'..=b'9' {
+            edges.push((byte, byte, self.whole(next, part)));
+            (next, part) = (around(next + 1, period), around(part + 1, coprime));
+        }
+    }
+
     /// The state of a place, which may be new.
     fn number(&mut self, place: Place) -> StateId {
+        if let Place::Whole(remainder) = place {
+            return self.whole(remainder, remainder % self.coprime);
+        }
         let new = self.places.len() as StateId;
-        let state = match place {
-            Place::Whole(remainder) => {
-                let (part, outlook) = (remainder % self.coprime, self.outlooks[remainder]);
-                match &mut self.first[part] {
-                    Some((first, state)) if *first == outlook => *state,
-                    Some(_) => *self.further.entry((part, outlook)).or_insert(new),
-                    slot => slot.insert((outlook, new)).1,
-                }
-            }
-            place => *self.others.entry(place).or_insert(new),
-        };
+        let state = *self.others.entry(place).or_insert(new);
         if state == new {
             self.places.push(place);
+        }
+        state
+    }
+
+    /// The state of a remainder, whose remainder by the coprime part is `part`.
+    fn whole(&mut self, remainder: usize, part: usize) -> StateId {
+        let new = self.places.len() as StateId;
+        let outlook = self.outlooks[remainder];
+        let state = match &mut self.first[part] {
+            Some((first, state)) if *first == outlook => *state,
+            Some(_) => *self.further.entry((part, outlook)).or_insert(new),
+            slot => slot.insert((outlook, new)).1,
+        };
+        if state == new {
+            self.places.push(Place::Whole(remainder));
         }
         state
     }
@@ -263,6 +298,7 @@ impl<'r> Explorer<'r> {
         (self.points && (inside || self.remainders.holds_off_grid)).then_some(next)
     }
 
+    /// What follows by a digit where there is no remainder.
     fn after_digit(&self, place: Place, digit: usize) -> Option<Place> {
         let period = self.remainders.period();
         let free = || self.remainders.holds_off_grid.then_some(Place::Free);
@@ -272,8 +308,7 @@ impl<'r> Explorer<'r> {
                 is_alive.then_some(Place::Zero)
             }
             Place::Start => Some(Place::Whole(digit % period)),
-            Place::Zero => None,
-            Place::Whole(remainder) => Some(Place::Whole((remainder * DIGITS + digit) % period)),
+            Place::Zero | Place::Whole(_) => None,
             Place::Point | Place::Zeros => free().or_else(|| (digit == 0).then_some(Place::Zeros)),
             Place::Outside if digit == 0 => Some(Place::Outside),
             Place::Outside => free(),
