@@ -16,7 +16,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use emptiness::{EMPTINESS_DEPTH, EMPTINESS_FUEL};
 
-use super::documents::{Documents, Draft, Json, Located, Repeat, SchemaId, Step};
+use super::documents::{Documents, Draft, Json, Located, Object, Repeat, SchemaId, Step};
 use super::keywords;
 use super::report::{Finding, Outcome, Report};
 use super::values::arrays::ArrayShape;
@@ -36,6 +36,9 @@ const MAX_DEPTH: usize = 256;
 
 /// So many combinations of schemas are expanded in one conversion.
 const MAX_JOINT: usize = 5_000;
+
+/// So many references to references are followed at once. A circle of them is found where it is expanded.
+const MAX_REFERENCES: usize = 16;
 
 /// So many schemas are expected: most have no more.
 const EXPECTED: usize = 28;
@@ -121,18 +124,31 @@ impl<'b> Expander<'b> {
         self.everything.clone()
     }
 
-    /// The formula of the schema at a place.
+    /// The formula of the schema at a place. One that only refers to another has the formula of that one.
     pub fn formula_of(&mut self, at: Located) -> FormulaId {
-        match self.documents.json(at.schema) {
-            Json::Bool(true) => FormulaId::ANY,
-            Json::Bool(false) => FormulaId::NEVER,
-            Json::Object(members) if members.is_empty() => FormulaId::ANY,
-            Json::Object(_) => {
-                let at = self.alike(at);
-                self.algebra.formulas.intern(Formula::Schema(at))
+        let mut at = at;
+        for _ in 0..MAX_REFERENCES {
+            match self.documents.json(at.schema) {
+                Json::Bool(true) => return FormulaId::ANY,
+                Json::Bool(false) => return FormulaId::NEVER,
+                Json::Object(members) if members.is_empty() => return FormulaId::ANY,
+                Json::Object(members) => {
+                    at = self.alike(at);
+                    let Some(target) = self.only_target(at, members) else { break };
+                    self.note(at, keywords::REFERENCE, Outcome::Exact, "");
+                    at = target;
+                }
+                _ => break,
             }
-            _ => self.algebra.formulas.intern(Formula::Schema(at)),
         }
+        self.algebra.formulas.intern(Formula::Schema(at))
+    }
+
+    /// What a schema refers to, where it says nothing else. A reference that leads nowhere is an error where its schema is
+    /// expanded.
+    fn only_target(&mut self, at: Located, members: &Object<'_>) -> Option<Located> {
+        let reference = keywords::only_reference(members, self.documents.draft(at.schema))?;
+        self.documents.follow(at, reference).ok()
     }
 
     /// The schema that stands for all that mean the same.
@@ -406,6 +422,10 @@ impl<'b> Expander<'b> {
             return Ok(());
         }
         let other = self.expand(formula)?;
+        if *set == self.everything {
+            *set = (*other).clone();
+            return Ok(());
+        }
         self.narrow_to(set, &other)
     }
 

@@ -40,7 +40,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use super::documents::{Draft, Json};
+use super::documents::{Draft, Json, Object};
 use super::expand::{Expander, Schema};
 use super::report::Outcome;
 use super::values::ValueSet;
@@ -143,9 +143,12 @@ impl Keyword {
     }
 }
 
+/// The keyword for the schema at another place.
+pub const REFERENCE: &str = "$ref";
+
 /// All keywords.
 pub const REGISTRY: &[Keyword] = &[
-    keyword("$ref", reference::apply, "the schema at another place"),
+    keyword(REFERENCE, reference::apply, "the schema at another place"),
     keyword("$dynamicRef", reference::apply_dynamic, "the schema that the outermost `$dynamicAnchor` names")
         .since(Draft::Draft202012),
     keyword("$recursiveRef", reference::apply_recursive, "the outermost schema with `$recursiveAnchor`")
@@ -248,12 +251,19 @@ pub fn says(name: &str) -> bool {
     INDEX.get(name).is_some_and(|&at| !REGISTRY[at].is_remark)
 }
 
+/// The reference of a schema that means what it refers to, and nothing more.
+pub fn only_reference<'b>(schema: &'b Object<'b>, draft: Draft) -> Option<&'b str> {
+    let reference = schema.get(REFERENCE)?.as_str()?;
+    let is_alone = || schema.iter().all(|(name, _)| name == REFERENCE || !says(name));
+    (draft.ref_ignores_siblings() || is_alone()).then_some(reference)
+}
+
 /// What all keywords of a schema admit together.
 pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Result<ValueSet> {
     let mut set = expander.everything();
     let Some(object) = schema.json.as_object() else { return Ok(set) };
     if schema.draft.ref_ignores_siblings()
-        && let Some(target) = object.get("$ref").filter(|target| target.as_str().is_some())
+        && let Some(target) = object.get(REFERENCE).filter(|target| target.as_str().is_some())
     {
         apply_one(expander, schema, &REGISTRY[0], target, &mut set)?;
         return Ok(set);
