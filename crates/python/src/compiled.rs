@@ -14,8 +14,8 @@ use tokenstile_grammar::Limits;
 use crate::arguments;
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
-use crate::json_schema::Report;
 use crate::limits::interruptible;
+use crate::report::Report;
 use crate::serialize;
 use crate::tokenizer_info::TokenizerInfo;
 
@@ -35,7 +35,7 @@ impl CompiledGrammar {
     /// The grammar that was compiled.
     #[getter]
     fn grammar(&self) -> Grammar {
-        Grammar::with_report(self.compiled.grammar().clone(), Arc::clone(&self.report))
+        Grammar::with_report(self.compiled.grammar().clone(), self.report.clone())
     }
 
     /// The tokenizer that it was compiled for.
@@ -74,7 +74,7 @@ impl CompiledGrammar {
             Compiled::new(ir, vocab, EngineLimits::default(), budget)
         })?;
         let compiled = compiled.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
-        let report = Arc::clone(&grammar.report);
+        let report = grammar.report.clone();
         Ok(CompiledGrammar { compiled, tokenizer_info: tokenizer_info.clone().unbind(), report })
     }
 

@@ -20,9 +20,10 @@ use crate::arguments;
 use crate::compiled::{CompiledGrammar, vocab_of};
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
-use crate::json_schema::{self, Arguments, Report};
+use crate::json_schema::{self, Arguments};
 use crate::lark::{self, NamedGrammar};
 use crate::limits::{CancelToken, CompileLimits, cancellable};
+use crate::report::Report;
 use crate::structural_tag;
 
 /// What all compilers without a limit of their own may hold together, at first.
@@ -380,7 +381,7 @@ impl GrammarCompiler {
                 compiled: Arc::clone(&built.compiled),
                 tokenizer_info: self.tokenizer_info.clone_ref(py),
                 // Grammars that print alike share what is compiled, and each has its own report.
-                report: Arc::clone(parsed.map_or(&built.report, |grammar| &grammar.report)),
+                report: parsed.map_or(&built.report, |grammar| &grammar.report).clone(),
             }),
             Err(error) => {
                 self.counters.failures.fetch_add(1, Ordering::Relaxed);
@@ -406,10 +407,7 @@ impl GrammarCompiler {
         budget.check()?;
         let grammar = match (work, parsed) {
             (_, Some(grammar)) => Ok(Ir::clone(grammar.ir())),
-            (Work::JsonSchema { text, options }, _) => {
-                let converted = front_end::parse(text, options, budget)?;
-                return Ok((converted.grammar, converted.report.into()));
-            }
+            (Work::JsonSchema { text, options }, _) => return Report::with_grammar(text, options, budget),
             (Work::Ebnf { text, root }, _) => {
                 let token_id = |text: &str| self.find_token(text);
                 ebnf::parse_with_tokens(text, root, Some(&token_id), budget.limits(), budget)

@@ -5,16 +5,17 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
+use tokenstile_grammar::frontends::{ebnf, regex, structural_tag as tags};
 use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
 
 use crate::arguments;
 use crate::body::{Body, Join};
 use crate::compiled::vocab_of;
 use crate::errors::{self, Source};
-use crate::json_schema::{self, Arguments, Report};
+use crate::json_schema::{self, Arguments};
 use crate::lark;
 use crate::limits::{CompileLimits, interruptible};
+use crate::report::Report;
 use crate::serialize;
 use crate::structural_tag;
 
@@ -166,7 +167,7 @@ impl Grammar {
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = schema.py();
-        let text = json_schema::text_of(schema)?;
+        let text = json_schema::text_of(schema)?.into();
         let arguments = Arguments {
             any_whitespace,
             indent,
@@ -178,12 +179,12 @@ impl Grammar {
             on_unsupported,
             registry,
         };
-        let options = arguments.options(py)?;
+        let options = Arc::new(arguments.options(py)?);
         let limits = CompileLimits::from_python(limits)?.grammar;
-        let converted = interruptible(py, limits, |budget| front_end::parse(&text, &options, budget))?;
-        let converted = converted.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
-        json_schema::warn_of_widening(py, &converted.report)?;
-        Grammar::with_report(converted.grammar, converted.report.into()).print_if(py, print_converted_ebnf)
+        let converted = interruptible(py, limits, |budget| Report::with_grammar(&text, &options, budget))?;
+        let (grammar, report) = converted.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
+        json_schema::warn_of_widening(py, &report)?;
+        Grammar::with_report(grammar, report).print_if(py, print_converted_ebnf)
     }
 
     /// What a structural tag describes.
@@ -326,12 +327,12 @@ impl Grammar {
     /// For a grammar that came from a JSON Schema: what became of each keyword. Empty for all others.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        json_schema::to_python(py, self.report.findings())
+        json_schema::to_python(py, self.report.findings(py)?)
     }
 
     /// The grammar as a JSON text, for ``deserialize_json``.
-    fn serialize_json(&self) -> String {
-        serialize::grammar_to_json(self.text(), &self.report)
+    fn serialize_json(&self, py: Python<'_>) -> PyResult<String> {
+        serialize::grammar_to_json(py, self.text(), &self.report)
     }
 
     /// The grammar of a text that ``serialize_json`` made.
@@ -365,7 +366,7 @@ impl Grammar {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let restore = py.import("tokenstile._core")?.getattr("_restore_grammar")?;
-        Ok((restore, (self.serialize_json(),)))
+        Ok((restore, (self.serialize_json(py)?,)))
     }
 }
 

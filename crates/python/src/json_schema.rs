@@ -4,7 +4,6 @@
 //! recognised in `tokenstile.json_schema`, so that this file need not know the libraries.
 
 use std::ffi::CString;
-use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
@@ -16,9 +15,7 @@ use tokenstile_grammar::frontends::json_schema::{
 use crate::arguments;
 use crate::errors::{self, Source};
 use crate::limits::{CompileLimits, interruptible};
-
-/// What became of each keyword of a schema; empty for grammars that came from elsewhere.
-pub(crate) type Report = Arc<front_end::Report>;
+use crate::report::Report;
 
 const OUTCOMES: [Outcome; 5] =
     [Outcome::Exact, Outcome::Annotation, Outcome::Narrowed, Outcome::Widened, Outcome::Refused];
@@ -142,10 +139,8 @@ pub(crate) fn to_python(py: Python<'_>, report: Vec<Finding>) -> PyResult<Bound<
 }
 
 /// Warns of what was widened, if anything was.
-pub(crate) fn warn_of_widening(py: Python<'_>, report: &front_end::Report) -> PyResult<()> {
-    if !report.is_widened() {
-        return Ok(());
-    }
+pub(crate) fn warn_of_widening(py: Python<'_>, report: &Report) -> PyResult<()> {
+    let Some(report) = report.widened() else { return Ok(()) };
     let is_widened = |finding: &Finding| finding.outcome == Outcome::Widened;
     let widened: Vec<Finding> = report.findings().into_iter().filter(is_widened).collect();
     let listed = widened.iter().take(FINDINGS_IN_A_WARNING);
@@ -159,13 +154,13 @@ pub(crate) fn warn_of_widening(py: Python<'_>, report: &front_end::Report) -> Py
     PyErr::warn(py, &category, &CString::new(message)?, 1)
 }
 
-/// The report as JSON, for serialized grammars.
-pub(crate) fn to_json(report: &front_end::Report) -> Value {
+/// The findings of a report as JSON, for serialized grammars.
+pub(crate) fn to_json(findings: &[Finding]) -> Value {
     let row = |finding: &Finding| {
         let outcome = finding.outcome.name();
         Value::from(vec![&*finding.pointer, &*finding.keyword, outcome, &*finding.note])
     };
-    report.findings().iter().map(row).collect()
+    findings.iter().map(row).collect()
 }
 
 /// The report of [`to_json`], or nothing if it is not one.
@@ -179,7 +174,7 @@ pub(crate) fn from_json(value: &Value) -> Option<Report> {
         Some(Finding { pointer: text(pointer)?.into(), keyword, outcome, note })
     };
     let findings: Option<Vec<Finding>> = value.as_array()?.iter().map(row).collect();
-    Some(Arc::new(findings?.into()))
+    Some(Report::of(findings?))
 }
 
 fn registry(registry: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {

@@ -1,8 +1,9 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
 //! Reading order: [`mod@errors`], [`arguments`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
-//! [`batch`], one file for each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments and the
-//! report of schemas; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural tags in all their forms;
+//! [`batch`], one file for each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments of
+//! schemas; [`report`], what became of their keywords; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural
+//! tags in all their forms;
 //! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits; [`allocator`].
 
 mod allocator;
@@ -22,6 +23,7 @@ mod kernel;
 mod lark;
 mod limits;
 mod matcher;
+mod report;
 mod serialize;
 mod structural_tag;
 mod tokenizer_info;

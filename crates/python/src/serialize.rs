@@ -11,23 +11,25 @@ use tokenstile_grammar::frontends::ebnf;
 
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
-use crate::json_schema::{self, Report};
+use crate::json_schema;
 use crate::limits::interruptible;
+use crate::report::Report;
 
 /// The version that serialized objects carry. It changes with the form, not with the release.
 pub(crate) const VERSION: &str = "tokenstile-v1";
 
 /// The text for a grammar that prints as `ebnf`.
-pub(crate) fn grammar_to_json(ebnf: &str, report: &Report) -> String {
-    grammar_value(ebnf, report).to_string()
+pub(crate) fn grammar_to_json(py: Python<'_>, ebnf: &str, report: &Report) -> PyResult<String> {
+    Ok(grammar_value(py, ebnf, report)?.to_string())
 }
 
-fn grammar_value(ebnf: &str, report: &Report) -> Value {
+fn grammar_value(py: Python<'_>, ebnf: &str, report: &Report) -> PyResult<Value> {
     let mut value = json!({ "__VERSION__": VERSION, "ebnf": ebnf, "root": "root" });
-    if !report.is_empty() {
-        value["report"] = json_schema::to_json(report);
+    let findings = report.findings(py)?;
+    if !findings.is_empty() {
+        value["report"] = json_schema::to_json(&findings);
     }
-    value
+    Ok(value)
 }
 
 /// The grammar of a text of [`grammar_to_json`].
@@ -42,7 +44,7 @@ pub(crate) fn compiled_to_json(
     report: &Report,
     metadata: &str,
 ) -> PyResult<String> {
-    let (grammar, metadata) = (grammar_value(ebnf, report), parse(py, metadata)?);
+    let (grammar, metadata) = (grammar_value(py, ebnf, report)?, parse(py, metadata)?);
     let value = json!({ "__VERSION__": VERSION, "grammar": grammar, "tokenizer_metadata": metadata });
     Ok(value.to_string())
 }

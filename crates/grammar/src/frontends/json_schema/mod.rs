@@ -133,8 +133,19 @@ pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Convert
     convert(&Document::parse(schema, budget)?, options, budget)
 }
 
+/// The grammar of a schema, where nobody asks what became of its keywords.
+pub fn grammar(schema: &str, options: &Options, budget: &Budget) -> Result<Grammar> {
+    budget.check_source(schema)?;
+    Ok(convert_and(&Document::parse(schema, budget)?, options, budget, false)?.grammar)
+}
+
 /// The grammar of a schema that was read already.
 pub fn convert(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Converted> {
+    convert_and(root, options, budget, true)
+}
+
+/// The same; without a report unless `reports`.
+fn convert_and(root: &Document<'_>, options: &Options, budget: &Budget, reports: bool) -> Result<Converted> {
     let registry = options.registry.iter().map(|(uri, text)| {
         let document = Document::parse(text, budget);
         document.map(|document| (uri.clone(), document)).map_err(|error| {
@@ -145,6 +156,7 @@ pub fn convert(root: &Document<'_>, options: &Options, budget: &Budget) -> Resul
     let mut documents = Documents::new(root, &registry, Draft::default(), budget)?;
     let start = documents.start()?;
     let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
+    expander.reports = reports;
     let formula = expander.formula_of(start);
     let (grammar, expander) = emit::emit(expander, formula)?;
     Ok(Converted { grammar, report: expander.into_report() })

@@ -1,0 +1,98 @@
+//! What became of the keywords of a schema, written down when somebody asks.
+//!
+//! To write it takes a tenth of the time of a compilation, and a server never asks. So a grammar keeps the schema that it
+//! came from, and the schema is read again for its report: it says the same the second time. Only where keywords may be
+//! left out is it written at once, because the caller is warned of that.
+
+use std::sync::{Arc, OnceLock};
+
+use pyo3::prelude::*;
+use tokenstile_grammar::frontends::json_schema::{self as front_end, Finding, OnUnsupported, Options};
+use tokenstile_grammar::{Budget, Grammar as Ir, Limits, Result};
+
+use crate::errors::{self, Source};
+use crate::limits::interruptible;
+
+/// What became of each keyword of a schema; empty for grammars that came from elsewhere.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report(Option<Arc<Content>>);
+
+#[derive(Debug)]
+enum Content {
+    Written(front_end::Report),
+    Unwritten { schema: Schema, report: OnceLock<front_end::Report> },
+}
+
+/// What a report is written from.
+#[derive(Debug)]
+struct Schema {
+    text: Arc<str>,
+    options: Arc<Options>,
+    limits: Limits,
+}
+
+impl Report {
+    /// The report of these findings.
+    pub(crate) fn of(findings: Vec<Finding>) -> Self {
+        Report::written(findings.into())
+    }
+
+    fn written(report: front_end::Report) -> Self {
+        Report((!report.is_empty()).then(|| Arc::new(Content::Written(report))))
+    }
+
+    /// The grammar of a schema, and its report.
+    pub(crate) fn with_grammar(
+        text: &Arc<str>,
+        options: &Arc<Options>,
+        budget: &Budget,
+    ) -> Result<(Ir, Self)> {
+        if options.on_unsupported == OnUnsupported::Warn {
+            let converted = front_end::parse(text, options, budget)?;
+            return Ok((converted.grammar, Report::written(converted.report)));
+        }
+        let grammar = front_end::grammar(text, options, budget)?;
+        // It is no matter how long the report takes: whoever waits for it can interrupt it.
+        let limits =
+            Limits { max_compile_time: Limits::default().max_compile_time, ..budget.limits().clone() };
+        let schema = Schema { text: Arc::clone(text), options: Arc::clone(options), limits };
+        Ok((grammar, Report(Some(Arc::new(Content::Unwritten { schema, report: OnceLock::new() })))))
+    }
+
+    /// What was left out, if it was asked to be.
+    pub(crate) fn widened(&self) -> Option<&front_end::Report> {
+        match self.0.as_deref()? {
+            Content::Written(report) => report.is_widened().then_some(report),
+            Content::Unwritten { .. } => None,
+        }
+    }
+
+    /// What became of each keyword.
+    pub(crate) fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
+        match self.0.as_deref() {
+            None => Ok(Vec::new()),
+            Some(Content::Written(report)) => Ok(report.findings()),
+            Some(Content::Unwritten { schema, report }) => {
+                if let Some(report) = report.get() {
+                    return Ok(report.findings());
+                }
+                let converted = interruptible(py, schema.limits.clone(), |budget| {
+                    front_end::parse(&schema.text, &schema.options, budget)
+                })?;
+                let converted = converted.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
+                Ok(report.get_or_init(|| converted.report).findings())
+            }
+        }
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        match self.0.as_deref() {
+            None => 0,
+            Some(Content::Written(report)) => report.memory_bytes(),
+            Some(Content::Unwritten { schema, report }) => {
+                schema.text.len() + report.get().map_or(0, front_end::Report::memory_bytes)
+            }
+        }
+    }
+}
