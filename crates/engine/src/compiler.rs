@@ -17,13 +17,16 @@
 //! alone would break it, and at every 64th hit. To weigh all of a thousand grammars for each that comes would take longer
 //! than to compile it.
 //!
+//! A key holds the text of the grammar, which may be long and come from a stranger. It is hashed once, with a hash that
+//! nobody can foresee.
+//!
 //! The keys and the values are type parameters, so that the rules above can be tested without a grammar.
 
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hashbrown::HashMap;
+use hashbrown::{DefaultHashBuilder, HashMap};
 use parking_lot::{Condvar, Mutex};
 use rustc_hash::FxBuildHasher;
 use tokenstile_grammar::{Budget, Error, ErrorKind, Result};
@@ -59,12 +62,26 @@ pub struct CacheCounters {
 #[derive(Debug)]
 pub struct CompileCache<K, V> {
     state: Mutex<State<K, V>>,
+    hasher: DefaultHashBuilder,
+}
+
+/// A key with its hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hashed<K> {
+    hash: u64,
+    key: K,
+}
+
+impl<K> Hash for Hashed<K> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
 }
 
 #[derive(Debug)]
 struct State<K, V> {
-    entries: HashMap<K, Entry<V>, FxBuildHasher>,
-    flights: HashMap<K, Arc<Flight<V>>, FxBuildHasher>,
+    entries: HashMap<Hashed<K>, Entry<V>, FxBuildHasher>,
+    flights: HashMap<Hashed<K>, Arc<Flight<V>>, FxBuildHasher>,
     limit_bytes: usize,
     /// What all values held when they were last weighed, and what those that came since held when they came.
     weighed_bytes: usize,
@@ -120,6 +137,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
                 clock: 0,
                 counters: CacheCounters::default(),
             }),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 
@@ -130,8 +148,9 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
         budget: &Budget,
         compile: impl FnOnce() -> Result<Arc<V>>,
     ) -> Result<Arc<V>> {
+        let key = Hashed { hash: self.hasher.hash_one(key), key: key.clone() };
         let flight = loop {
-            match self.find(key) {
+            match self.find(&key) {
                 Found::Value(value) => return Ok(value),
                 Found::Nothing(flight) => break flight,
                 Found::UnderWay(flight) => {
@@ -153,7 +172,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
         result
     }
 
-    fn find(&self, key: &K) -> Found<V> {
+    fn find(&self, key: &Hashed<K>) -> Found<V> {
         let mut state = self.state.lock();
         if let Some(value) = state.touch(key) {
             let dropped =
@@ -206,18 +225,23 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
     /// The bytes that the values of the keys chosen by `is_chosen` hold now.
     pub fn size_bytes(&self, is_chosen: impl Fn(&K) -> bool) -> usize {
         let state = self.state.lock();
-        state.entries.iter().filter(|(key, _)| is_chosen(key)).map(|(_, entry)| entry.value.weigh()).sum()
+        state
+            .entries
+            .iter()
+            .filter(|(key, _)| is_chosen(&key.key))
+            .map(|(_, entry)| entry.value.weigh())
+            .sum()
     }
 
     /// How many values of the keys chosen by `is_chosen` there are.
     pub fn count(&self, is_chosen: impl Fn(&K) -> bool) -> usize {
-        self.state.lock().entries.keys().filter(|key| is_chosen(key)).count()
+        self.state.lock().entries.keys().filter(|key| is_chosen(&key.key)).count()
     }
 
     /// Drops the values of the keys chosen by `is_chosen`.
     pub fn clear(&self, is_chosen: impl Fn(&K) -> bool) {
         let mut state = self.state.lock();
-        let dropped: Vec<_> = state.entries.extract_if(|key, _| is_chosen(key)).collect();
+        let dropped: Vec<_> = state.entries.extract_if(|key, _| is_chosen(&key.key)).collect();
         drop(state);
         drop(dropped);
     }
@@ -235,7 +259,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
     }
 
     /// The value of `key`, which is then the last that will be dropped.
-    fn touch(&mut self, key: &K) -> Option<Arc<V>> {
+    fn touch(&mut self, key: &Hashed<K>) -> Option<Arc<V>> {
         let now = self.tick();
         let entry = self.entries.get_mut(key)?;
         entry.used = now;
@@ -264,7 +288,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
         if total <= self.limit_bytes {
             return vec![];
         }
-        let mut by_age: Vec<(u64, K)> =
+        let mut by_age: Vec<(u64, Hashed<K>)> =
             self.entries.iter().map(|(key, entry)| (entry.used, key.clone())).collect();
         by_age.sort_unstable_by_key(|&(used, _)| used);
         let mut dropped = vec![];
@@ -286,7 +310,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
 /// Lands a flight when it goes out of scope, however the compilation ended.
 struct Landing<'a, K: Clone + Eq + Hash, V: Weigh> {
     cache: &'a CompileCache<K, V>,
-    key: &'a K,
+    key: Hashed<K>,
     flight: Arc<Flight<V>>,
     outcome: Outcome<V>,
 }
@@ -295,7 +319,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> Drop for Landing<'_, K, V> {
     fn drop(&mut self) {
         let outcome = std::mem::replace(&mut self.outcome, Outcome::Abandoned);
         let mut state = self.cache.state.lock();
-        state.flights.remove(self.key);
+        state.flights.remove(&self.key);
         let mut dropped = vec![];
         if let Outcome::Ready(value) = &outcome {
             let used = state.tick();

@@ -265,7 +265,7 @@ impl GrammarCompiler {
             registry,
         };
         let (text, options) = (json_schema::text_of(schema)?, arguments.options(py)?);
-        let work = Work::JsonSchema { text: text.into(), options: Arc::new(options) };
+        let work = Work::JsonSchema { text, options: Arc::new(options) };
         let compiled = self.compile(py, work, None, Patience { timeout, cancel })?;
         json_schema::warn_of_widening(py, &compiled.report)?;
         Ok(compiled)

@@ -167,7 +167,7 @@ impl Grammar {
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = schema.py();
-        let text = json_schema::text_of(schema)?.into();
+        let text = json_schema::text_of(schema)?;
         let arguments = Arguments {
             any_whitespace,
             indent,

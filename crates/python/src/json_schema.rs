@@ -4,6 +4,7 @@
 //! recognised in `tokenstile.json_schema`, so that this file need not know the libraries.
 
 use std::ffi::CString;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
@@ -111,12 +112,13 @@ pub(crate) fn check_schema<'py>(
 }
 
 /// The JSON text of anything that stands for a schema.
-pub(crate) fn text_of(schema: &Bound<'_, PyAny>) -> PyResult<String> {
+pub(crate) fn text_of(schema: &Bound<'_, PyAny>) -> PyResult<Arc<str>> {
     if let Ok(text) = schema.cast::<PyString>() {
-        return Ok(text.to_str()?.to_owned());
+        return Ok(text.to_str()?.into());
     }
     let module = schema.py().import("tokenstile.json_schema")?;
-    module.call_method1("schema_text", (schema,))?.extract()
+    let text = module.call_method1("schema_text", (schema,))?;
+    Ok(text.cast::<PyString>()?.to_str()?.into())
 }
 
 /// The report as a list of `tokenstile.Finding`.
@@ -190,7 +192,7 @@ fn registry(registry: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
             let name = errors::type_name(&uri);
             errors::argument(py, format!("the URIs of a registry must be str, not {name}"))
         })?;
-        documents.push((uri, text_of(&schema)?));
+        documents.push((uri, text_of(&schema)?.as_ref().into()));
     }
     documents.sort();
     Ok(documents)
