@@ -254,7 +254,7 @@ pub fn says(name: &str) -> bool {
 /// The reference of a schema that means what it refers to, and nothing more.
 pub fn only_reference<'b>(schema: &'b Object<'b>, draft: Draft) -> Option<&'b str> {
     let reference = schema.get(REFERENCE)?.as_str()?;
-    let is_alone = || schema.iter().all(|(name, _)| name == REFERENCE || !says(name));
+    let is_alone = || schema.iter().all(|(name, _)| matches!(name, REFERENCE | "$schema") || !says(name));
     (draft.ref_ignores_siblings() || is_alone()).then_some(reference)
 }
 
