@@ -305,3 +305,26 @@ def test_a_refusal_of_joined_schemas_is_at_the_one_with_the_keyword():
     with pytest.raises(xgr.UnsupportedFeatureError) as caught:
         xgr.Grammar.from_json_schema(schema)
     assert caught.value.pointer == "/patternProperties/a/uniqueItems"
+
+
+REPEATS = {"pattern": r"(.)\1"}
+ADMITTED_BY_WHAT_IS_LEFT = [
+    ({"type": "string", "not": REPEATS}, ["ab", "aa"]),
+    ({"oneOf": [REPEATS, {"type": "string"}]}, ["ab", "aa", 1]),
+    ({"if": REPEATS, "then": {"const": "aa"}, "else": {"type": "string"}}, ["ab", "aa"]),
+    ({"items": {"type": "string"}, "contains": REPEATS, "maxContains": 1}, [["ab", "cd"], ["aa", "bb"]]),
+    ({"$ref": "http://x", "unevaluatedProperties": False}, [{"a": 1}]),
+    ({"patternProperties": {r"(.)\1": {}}, "unevaluatedProperties": False}, [{"aa": 1}]),
+    ({"prefixItems": [{}], "allOf": [{"contains": REPEATS}], "unevaluatedItems": False}, [[1, "aa"]]),
+]
+
+
+@pytest.mark.parametrize(("schema", "values"), ADMITTED_BY_WHAT_IS_LEFT)
+def test_what_is_left_out_never_narrows(schema, values, compiler):
+    """Also where a keyword that cannot be enforced stands under a complement, or what it evaluates matters."""
+    with pytest.warns(xgr.SchemaWarning):
+        compiled = compiler.compile_json_schema(schema, strict_mode=False, on_unsupported="warn")
+    for value in values:
+        matcher = xgr.GrammarMatcher(compiled, terminate_without_stop_token=True)
+        assert matcher.accept_string(json.dumps(value)), value
+        assert matcher.is_completed(), value

@@ -61,6 +61,13 @@ LARGE = {
     "20 levels": nested(
         20, lambda inner: {"type": "object", "properties": {"a": {"type": "array", "items": inner}}}, True
     ),
+    "one of 8,000 strings": {"oneOf": [{"const": f"string {number}"} for number in range(8_000)]},
+    "any of 8,000 strings": {"anyOf": [{"const": f"string {number}"} for number in range(8_000)]},
+    "keys that ask for others": {
+        "type": "object",
+        "properties": {f"k{at}": {"type": "string"} for at in range(801)},
+        "dependentSchemas": {f"k{at}": {"required": [f"k{at + 1}"]} for at in range(800)},
+    },
     "maxLength": {"type": "string", "minLength": 10, "maxLength": 100_000},
     "maxItems": {"type": "array", "items": {"type": "integer"}, "minItems": 5_000, "maxItems": 10_000},
     "maxProperties": {"type": "object", "minProperties": 100, "maxProperties": 10_000},
@@ -114,6 +121,34 @@ def required(number):
 
 
 HOSTILE = {
+    "ways to break a condition": {
+        "oneOf": [
+            True,
+            {
+                "if": {"required": ["d", "a", "c"], "dependentSchemas": {"b": {}}},
+                "oneOf": [{"unevaluatedProperties": {"type": "integer"}}, {}],
+            },
+        ]
+    },
+    "a set and its complement": {
+        "oneOf": [{"allOf": [{"not": {"$ref": "#/$defs/x"}}, {"$ref": "#/$defs/x"}]}, {}],
+        "$defs": {
+            "x": {
+                "oneOf": [
+                    {"const": {"b": []}},
+                    {
+                        "properties": {"a": {"exclusiveMinimum": 5}},
+                        "patternProperties": {"\\d+$": {"multipleOf": 7}},
+                    },
+                ]
+            }
+        },
+    },
+    "keys that ask for others of their kind": {
+        "dependentSchemas": {
+            f"k{at}": {"required": [f"k{at + 1}"], "minProperties": at % 2} for at in range(400)
+        },
+    },
     "allOf of oneOf": {
         "allOf": [{"oneOf": [required(at), required(at + 1), {"maxProperties": at}]} for at in range(40)]
     },

@@ -21,6 +21,7 @@ use super::keywords;
 use super::report::{Finding, Outcome, Report};
 use super::values::arrays::ArrayShape;
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
+use super::values::keys::Keys;
 use super::values::numbers::{Decimal, NumberSet};
 use super::values::objects::ObjectShape;
 use super::values::texts::{Languages, TextSet};
@@ -75,6 +76,10 @@ pub struct Expander<'b> {
     everything: ValueSet,
     constants: Vec<&'b Json<'b>>,
     expanded: FxHashMap<FormulaId, Rc<ValueSet>>,
+    /// The formulas that admit more than they should, because a keyword was left out on request.
+    loose: FxHashSet<FormulaId>,
+    /// How often a keyword was left out, or something was looked at of which one is.
+    left_out: usize,
     open: FxHashSet<FormulaId>,
     empty: FxHashMap<FormulaId, bool>,
     reported: FxHashSet<(Located, &'static str)>,
@@ -97,7 +102,11 @@ impl<'b> Expander<'b> {
         let tracks_evaluated = options.strict_mode || documents.mentions_unevaluated();
         Expander {
             documents,
-            algebra: Algebra { formulas: Formulas::new(), languages: Languages::new(builder, budget) },
+            algebra: Algebra {
+                formulas: Formulas::new(),
+                languages: Languages::new(builder, budget),
+                cost: 0,
+            },
             options,
             findings: Vec::new(),
             repeats: FxHashMap::default(),
@@ -106,6 +115,8 @@ impl<'b> Expander<'b> {
             everything: ValueSet::any(),
             constants: Vec::new(),
             expanded: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
+            loose: FxHashSet::default(),
+            left_out: 0,
             open: FxHashSet::default(),
             empty: FxHashMap::default(),
             reported: FxHashSet::default(),
@@ -200,6 +211,7 @@ impl<'b> Expander<'b> {
     /// What a formula admits.
     pub fn expand(&mut self, id: FormulaId) -> Result<Rc<ValueSet>> {
         if let Some(set) = self.expanded.get(&id) {
+            self.left_out += usize::from(self.loose.contains(&id));
             return Ok(Rc::clone(set));
         }
         self.algebra.languages.budget.tick()?;
@@ -220,9 +232,13 @@ impl<'b> Expander<'b> {
         if self.open.len() > MAX_DEPTH {
             return Err(Error::limit("the nesting of references and applicators", MAX_DEPTH, "max_depth"));
         }
+        let left_out = self.left_out;
         let set = self.compute(id);
         self.open.remove(&id);
         let set = Rc::new(set?);
+        if self.left_out > left_out {
+            self.loose.insert(id);
+        }
         if let Some(text) = set.only_text() {
             self.algebra.formulas.note_text(id, text);
         }
@@ -268,6 +284,9 @@ impl<'b> Expander<'b> {
             }
             Formula::Not(item) => {
                 let inner = self.expand(item)?;
+                if self.is_loose(item) {
+                    return Err(Error::unsupported("the complement of what is enforced only in part"));
+                }
                 let mut set = inner.complement(&mut self.algebra)?;
                 self.prune(&mut set)?;
                 Ok(set)
@@ -341,6 +360,7 @@ impl<'b> Expander<'b> {
         if self.are_told_apart(shape, other)? {
             return Ok(vec![shape.clone()]);
         }
+        self.algebra.count_pair(shape.parts() + other.parts())?;
         let both = shape.intersect(other, &mut self.algebra);
         let mut common = ValueSet { objects: vec![both], ..ValueSet::never() };
         self.prune(&mut common)?;
@@ -352,6 +372,7 @@ impl<'b> Expander<'b> {
             if self.is_implied(shape, &way)? {
                 return Ok(vec![shape.clone()]);
             }
+            self.algebra.count_pair(shape.parts())?;
             let both = shape.intersect(&way, &mut self.algebra);
             left.extend(self.settled_object(both, EMPTINESS_DEPTH)?);
         }
@@ -409,6 +430,20 @@ impl<'b> Expander<'b> {
         let repeats = repeats.iter().map(|repeat| (pointer(repeat.first), pointer(repeat.again)));
         let repeats = repeats.collect();
         Report::new(self.findings, repeats)
+    }
+
+    /// Whether an expanded formula admits more than it should, because a keyword was left out on request.
+    pub fn is_loose(&self, id: FormulaId) -> bool {
+        self.loose.contains(&id)
+    }
+
+    /// Takes note that a keyword is left out of a set. Nobody knows what it would have evaluated.
+    pub fn leave_out(&mut self, set: &mut ValueSet) {
+        self.left_out += 1;
+        if self.documents.mentions_unevaluated() {
+            set.objects.iter_mut().for_each(|shape| shape.evaluated.push(Keys::all()));
+            set.arrays.iter_mut().for_each(|shape| shape.evaluated.all = true);
+        }
     }
 
     /// Whether what cannot be exact is left out with a warning.
@@ -476,6 +511,9 @@ impl<'b> Expander<'b> {
         let languages = &mut self.algebra.languages;
         let expr = formats::language(name, &mut languages.builder, languages.budget)?;
         if let Ok(expr) = expr {
+            if let Some(wider) = format.wider {
+                languages.note_narrowed(expr, wider);
+            }
             self.formats.push((format.name, expr));
         }
         Some(expr)
@@ -491,17 +529,29 @@ impl<'b> Expander<'b> {
         self.conflict.get_or_insert((at, keyword));
     }
 
-    /// The error of a schema that no value satisfies.
-    pub fn no_value(&self) -> Error {
-        let error = match self.conflict {
-            Some((at, keyword)) => {
-                let pointer = self.documents.pointer(at.schema);
-                let message =
-                    format!("no value satisfies the schema: {keyword:?} contradicts what stands beside it");
-                Error::new(ErrorKind::Invalid, message).at(Place::Pointer(format!("{pointer}/{keyword}")))
+    /// The error of a schema that no value satisfies, whose set this is.
+    pub fn no_value(&mut self, set: &ValueSet) -> Result<Error> {
+        let error = |why: &str| Error::new(ErrorKind::Invalid, format!("no value satisfies the schema{why}"));
+        let root = Place::Pointer(String::new());
+        if let Some((at, keyword)) = self.conflict {
+            let members = self.documents.json(at.schema).as_object();
+            let is_alone = members.is_some_and(|members| {
+                members.iter().all(|(name, _)| name == keyword || !keywords::says(name))
+            });
+            let why = if is_alone { "admits none" } else { "contradicts what stands beside it" };
+            let pointer = self.documents.pointer(at.schema);
+            let place = Place::Pointer(format!("{pointer}/{keyword}"));
+            return Ok(error(&format!(": {keyword:?} {why}")).at(place));
+        }
+        for shape in &set.objects {
+            for name in shape.required.iter() {
+                let value = shape.value_of(name, &mut self.algebra)?;
+                if self.is_empty_to(value, EMPTINESS_DEPTH)? {
+                    let why = format!(": the key {name:?} is required, and no value of it is allowed");
+                    return Ok(error(&why).at(root));
+                }
             }
-            None => Error::new(ErrorKind::Invalid, "no value satisfies the schema"),
-        };
-        error.at(Place::Pointer(String::new()))
+        }
+        Ok(error("").at(root))
     }
 }

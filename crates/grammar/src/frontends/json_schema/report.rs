@@ -122,8 +122,20 @@ fn inside(pointer: &str, places: &BTreeMap<Arc<str>, Vec<usize>>) -> Vec<(Arc<st
     let prefix = format!("{pointer}/");
     let below = places
         .range::<str, _>((Bound::Included(&*prefix), Bound::Unbounded))
-        .take_while(|(place, _)| place.starts_with(&*prefix));
+        .take_while(|(place, _)| place.starts_with(&*prefix))
+        .filter(|(place, _)| !passes_definitions(&place[pointer.len()..]));
     itself.into_iter().chain(below).map(|(place, findings)| (Arc::clone(place), findings.clone())).collect()
+}
+
+/// Whether the way down from a schema goes through definitions. They are no part of what it says.
+fn passes_definitions(way: &str) -> bool {
+    let mut is_name = false;
+    way.split('/').skip(1).any(|step| {
+        let is_keyword = !std::mem::replace(&mut is_name, false);
+        is_name = is_keyword
+            && matches!(step, "properties" | "patternProperties" | "dependentSchemas" | "dependencies");
+        is_keyword && matches!(step, "$defs" | "definitions")
+    })
 }
 
 /// One finding for each keyword: what was noted as exact when it was read, and had to be widened when it was emitted, is
@@ -171,6 +183,23 @@ mod tests {
         }
         expected.sort_unstable();
         assert_eq!(places, expected.iter().map(|(place, keyword)| (&**place, *keyword)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn definitions_are_no_part_of_what_refers_to_them() {
+        let properties: Vec<String> =
+            (0..40).map(|at| format!(r#""p{at}": {{"type": "string", "maxLength": {at}}}"#)).collect();
+        let schema = format!(
+            r##"{{"$ref": "#/$defs/M", "$defs": {{"M": {{"type": "object", "properties": {{{},
+            "definitions": {{"anyOf": [{{"$ref": "#/$defs/M"}}, {{"type": "null"}}]}}}}}}}}}}"##,
+            properties.join(", ")
+        );
+        let found = check(&schema, &Options::default(), &Budget::default()).unwrap();
+        let below = "/$defs/M/properties/definitions/anyOf/0";
+        let places = found.iter().filter(|finding| finding.pointer.starts_with(below));
+        let places: Vec<(&str, &str)> = places.map(|at| (&*at.pointer, &*at.keyword)).collect();
+        assert_eq!(places, [(below, "$ref")]);
+        assert_eq!(found.len(), 1 + 2 + 80 + 1 + 2);
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
     if emitter.expander.is_nothing(&set)? {
-        return Err(emitter.expander.no_value());
+        return Err(emitter.expander.no_value(&set)?);
     }
     let body = match styles::tags(emitter.expander.options.style) {
         None => emitter.value(root, depth)?,

@@ -4,7 +4,8 @@
 //! than the document that defines the format. Where that document asks for more than a regular language can say (that
 //! Punycode decodes to something valid, that parentheses match at any depth), or for an automaton too large to be worth
 //! it, the language is narrower: fewer texts can be written, but none that is wrong. The [`Format::narrower`] line of a
-//! format says what is left out; without such a line the language is exact.
+//! format says what is left out; without such a line the language is exact. Where a schema asks for what is *not* of such
+//! a format, all texts are left out that may be: those of [`Format::wider`].
 //!
 //! Most formats are small automata. Each of those is made when somebody first asks for it and kept for the process
 //! (`Form::Automaton`), so that a schema with a date costs the interning of one expression, and no pass has to look into
@@ -47,6 +48,9 @@ pub struct Format {
     pub about: &'static str,
     /// What the defining document allows and this language leaves out; `None` where the language is exact.
     pub narrower: Option<&'static str>,
+    /// A pattern that matches all texts of the defining document, and as few others as is easily said; `None` where the
+    /// language is exact.
+    pub wider: Option<&'static str>,
     /// The length of the longest text in code points; `None` where there is no longest. A `maxLength` of as much or more
     /// says nothing, and to count it would multiply the language by it.
     pub longest: Option<u32>,
@@ -124,6 +128,9 @@ pub static REGISTRY: [Format; 19] = [
         narrower: Some(
             "a leap second stands at the end of June or December in UTC, with an offset of whole hours",
         ),
+        wider: Some(
+            r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$",
+        ),
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: date_time::date_time,
@@ -132,6 +139,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "date",
         about: "a day that the Gregorian calendar has, as `2024-02-29` (RFC 3339)",
         narrower: None,
+        wider: None,
         longest: Some(10),
         form: Form::Automaton(OnceLock::new()),
         build: date_time::date,
@@ -140,6 +148,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "time",
         about: "a time of day with its offset, as `23:59:59.5+01:00` (RFC 3339)",
         narrower: Some("a leap second, 23:59:60 in UTC, has an offset of whole hours"),
+        wider: Some(r"^[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?([Zz]|[+-][0-9]{2}:[0-9]{2})$"),
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: date_time::time,
@@ -148,6 +157,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "duration",
         about: "a duration, as `P1Y2M3DT4H5M6S` or `P2W` (RFC 3339, appendix A)",
         narrower: Some("letters are capitals, as in ISO 8601"),
+        wider: Some(r"^[Pp][0-9A-Za-z.,]+$"),
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: duration::duration,
@@ -159,6 +169,7 @@ pub static REGISTRY: [Format; 19] = [
             "a domain has up to two labels of 41 characters and then up to five of 20, and is otherwise as in \
              `hostname`; an address literal is IPv4 without leading zeros, or IPv6",
         ),
+        wider: Some(r"^[^]+@[^]+$"),
         longest: Some(253),
         form: Form::Expression(OnceLock::new()),
         build: email::email,
@@ -170,6 +181,7 @@ pub static REGISTRY: [Format; 19] = [
             "as `email`, or with a domain of up to three labels as in `idn-hostname`; a local part that is not ASCII \
              has at most 32, 21 or 16 characters, as they take up to 2, 3 or 4 bytes",
         ),
+        wider: Some(r"^[^]+@[^]+$"),
         longest: Some(253),
         form: Form::Expression(OnceLock::new()),
         build: email::idn_email,
@@ -182,6 +194,7 @@ pub static REGISTRY: [Format; 19] = [
              63 characters and then up to five of 24, the last of which begins with a letter; a name of one label \
              begins with at most 31 digits",
         ),
+        wider: Some(r"^[A-Za-z0-9.-]*[A-Za-z-][A-Za-z0-9.-]*$|^[0-9]+\.?$"),
         longest: Some(252),
         form: Form::Expression(OnceLock::new()),
         build: hostname::hostname,
@@ -194,6 +207,9 @@ pub static REGISTRY: [Format; 19] = [
              one script (Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, Japanese, Chinese, Korean) and of \
              at most 14 letters, 10 in the last three; no joiners or other characters that depend on their context",
         ),
+        wider: Some(
+            r"^[^\x00-,/:-@\[-`{-\x7f]*[^\x00-,./0-9:-@\[-`{-\x7f][^\x00-,/:-@\[-`{-\x7f]*$|^[0-9]+\.?$",
+        ),
         longest: Some(252),
         form: Form::Expression(OnceLock::new()),
         build: idn_hostname::idn_hostname,
@@ -202,6 +218,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "ipv4",
         about: "an IPv4 address as four decimal numbers (RFC 2673)",
         narrower: None,
+        wider: None,
         longest: Some(15),
         form: Form::Automaton(OnceLock::new()),
         build: ip::ipv4,
@@ -210,6 +227,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "ipv6",
         about: "an IPv6 address (RFC 4291) without a zone; the end may be written as IPv4",
         narrower: None,
+        wider: None,
         longest: Some(45),
         form: Form::Automaton(OnceLock::new()),
         build: ip::ipv6,
@@ -218,6 +236,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "uri",
         about: "a URI with its scheme (RFC 3986)",
         narrower: None,
+        wider: None,
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: uri::uri,
@@ -226,6 +245,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "uri-reference",
         about: "a URI or a relative reference (RFC 3986)",
         narrower: None,
+        wider: None,
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: uri::uri_reference,
@@ -234,6 +254,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "iri",
         about: "a URI with its scheme and characters of any language (RFC 3987)",
         narrower: None,
+        wider: None,
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: uri::iri,
@@ -242,6 +263,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "iri-reference",
         about: "an IRI or a relative reference (RFC 3987)",
         narrower: None,
+        wider: None,
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: uri::iri_reference,
@@ -250,6 +272,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "uri-template",
         about: "a URI template of any level (RFC 6570)",
         narrower: Some("no operators that are reserved for later (`=`, `,`, `!`, `@`, `|`)"),
+        wider: Some(r"^[^\x00-\x20\x22<>\\^`\x7f]*$"),
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: uri_template::uri_template,
@@ -258,6 +281,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "uuid",
         about: "a UUID as 32 hexadecimal digits in five groups (RFC 4122)",
         narrower: None,
+        wider: None,
         longest: Some(36),
         form: Form::Automaton(OnceLock::new()),
         build: uuid::uuid,
@@ -266,6 +290,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "json-pointer",
         about: "a JSON Pointer as a plain string (RFC 6901)",
         narrower: None,
+        wider: None,
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: json_pointer::json_pointer,
@@ -274,6 +299,7 @@ pub static REGISTRY: [Format; 19] = [
         name: "relative-json-pointer",
         about: "a JSON Pointer that first goes up some levels",
         narrower: Some("no `+n` or `-n` that moves along an array, which not all drafts have"),
+        wider: Some(r"^[0-9][^]*$"),
         longest: None,
         form: Form::Automaton(OnceLock::new()),
         build: json_pointer::relative_json_pointer,
@@ -286,6 +312,7 @@ pub static REGISTRY: [Format; 19] = [
              backreferences, `\\0`, `\\u{...}` or halves of surrogate pairs, and no properties but general \
              categories; ranges in classes and of quantifiers only where their order is plain to see",
         ),
+        wider: Some(r"^[^]*$"),
         longest: None,
         form: Form::Expression(OnceLock::new()),
         build: regex::regex,

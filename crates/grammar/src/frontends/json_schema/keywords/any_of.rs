@@ -3,6 +3,8 @@
 //! Where somebody asks which keys and items were evaluated, it matters that all branches that hold have their say: a
 //! value in two branches has the keys of both evaluated. The union then also has the intersections of the branches.
 
+use std::collections::BTreeSet;
+
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
@@ -31,12 +33,18 @@ pub(super) fn unite(
 ) -> Result<()> {
     let mut union = ValueSet::never();
     let mut branches = Vec::new();
+    // Branches of one string each may be many.
+    let mut texts = BTreeSet::new();
     for place in 0..read::list(value)?.len() {
         let formula = expander.child_at(schema, keyword, place)?;
         let branch = expander.expand(formula)?;
-        union = union.unite(&branch, &mut expander.algebra)?;
+        match branch.only_text() {
+            Some(text) => texts.extend(text.iter().cloned()),
+            None => union = union.unite(&branch, &mut expander.algebra)?,
+        }
         branches.push(branch);
     }
+    union = union.unite(&ValueSet::of_texts(texts), &mut expander.algebra)?;
     if expander.combines_branches() && branches.len() > 1 {
         if branches.len() > MAX_COMBINED {
             return Err(Error::unsupported(format!(

@@ -45,6 +45,15 @@ fn depend(
     path: &[&str; 2],
     set: &mut ValueSet,
 ) -> Result<()> {
+    // Each schema splits the set in two, and one that only asks for keys need not.
+    let dependency = schema.json.get(path[0]).and_then(|all| all.get(path[1]));
+    if let Some(Json::Object(members)) = dependency
+        && let Some(keys @ Json::Array(_)) = members.get("required")
+        && members.iter().all(|(name, _)| name == "required" || !super::says(name))
+    {
+        dependent_required::require(path[1], &read::strings(keys)?, set);
+        return Ok(());
+    }
     let name: Rc<str> = Rc::from(path[1]);
     let formula = expander.child_at(schema, path[0], path[1])?;
     let dependent = expander.expand(formula)?;

@@ -308,6 +308,7 @@ fn apply_one<'b>(
         }
         (Err(error), Some(before)) if error.kind() == ErrorKind::Unsupported => {
             *set = before;
+            expander.leave_out(set);
             expander.note(schema.at, keyword.name, Outcome::Widened, error.message().to_owned());
             Ok(())
         }

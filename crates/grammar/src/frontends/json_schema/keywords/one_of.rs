@@ -3,9 +3,11 @@
 //! That is the union of each branch without the others. Branches are usually told apart by a type or by the value of a
 //! key; those that have nothing in common need not be taken out of each other, so that is looked at first.
 
+use std::collections::BTreeMap;
+
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
-use super::super::values::formula::FormulaId;
+use super::super::report::Outcome;
 use super::super::values::numbers::NumberSet;
 use super::super::values::texts::TextSet;
 use super::super::values::{self, ValueSet};
@@ -22,19 +24,47 @@ pub(super) fn apply(
         return any_of::unite(expander, schema, value, set, "oneOf");
     }
     let mut branches = Vec::new();
+    // Branches of one string each may be many. They are counted, and looked at as one.
+    let mut strings: BTreeMap<Box<str>, usize> = BTreeMap::new();
+    let mut is_loose = false;
     for place in 0..read::list(value)?.len() {
         let formula = expander.child_at(schema, "oneOf", place)?;
         // What stands beside `oneOf` often tells its branches apart, or makes one of them impossible.
         let mut branch = (*expander.expand(formula)?).clone();
+        is_loose |= expander.is_loose(formula);
         expander.narrow_to(&mut branch, set)?;
-        branches.push((formula, branch));
+        match branch.only_text() {
+            Some(text) => text.iter().for_each(|text| *strings.entry(text.clone()).or_default() += 1),
+            None => branches.push((formula, branch)),
+        }
     }
-    let mut union = ValueSet::never();
+    if is_loose {
+        // To take out more than there is would leave too little.
+        expander.note(
+            schema.at,
+            "oneOf",
+            Outcome::Widened,
+            "branches that are enforced only in part may overlap",
+        );
+        return any_of::unite(expander, schema, value, set, "oneOf");
+    }
+    let once = strings.iter().filter(|(_, count)| **count == 1).map(|(text, _)| text.clone()).collect();
+    let mut union = ValueSet::of_texts(once);
+    let strings = ValueSet::of_texts(strings.into_keys().collect());
+    for (_, branch) in &branches {
+        exclude(expander, &mut union, branch)?;
+    }
     for (place, (formula, branch)) in branches.iter().enumerate() {
         let mut alone = branch.clone();
+        exclude(expander, &mut alone, &strings)?;
         for (other_place, (other_formula, other)) in branches.iter().enumerate() {
-            if place != other_place {
-                exclude(expander, &mut alone, *formula, (*other_formula, other))?;
+            if place == other_place {
+                continue;
+            }
+            if formula == other_formula {
+                alone = ValueSet::never();
+            } else {
+                exclude(expander, &mut alone, other)?;
             }
         }
         union = union.unite(&alone, &mut expander.algebra)?;
@@ -43,28 +73,19 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Takes `other` out of `alone`, which is a part of `branch`.
-fn exclude(
-    expander: &mut Expander<'_>,
-    alone: &mut ValueSet,
-    branch: FormulaId,
-    other: (FormulaId, &ValueSet),
-) -> Result<()> {
-    if branch == other.0 {
-        *alone = ValueSet::never();
-        return Ok(());
-    }
+/// Takes `other` out of `alone`.
+fn exclude(expander: &mut Expander<'_>, alone: &mut ValueSet, other: &ValueSet) -> Result<()> {
     let mut objects = std::mem::take(&mut alone.objects);
-    for excluded in &other.1.objects {
+    for excluded in &other.objects {
         let mut left = Vec::new();
         for shape in &objects {
             left.extend(expander.without_object(shape, excluded)?);
+            values::check_count(left.len())?;
         }
         left.dedup();
         objects = left;
     }
-    exclude_others(expander, alone, &other.1.without_objects())?;
-    values::check_count(objects.len())?;
+    exclude_others(expander, alone, &other.without_objects())?;
     alone.objects = objects;
     Ok(())
 }

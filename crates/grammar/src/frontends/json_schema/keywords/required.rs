@@ -5,12 +5,11 @@ use std::rc::Rc;
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
-use super::super::values::keys::{KeyList, Keys};
 use super::read;
 use crate::error::Result;
 
 pub(super) fn apply(
-    expander: &mut Expander<'_>,
+    _: &mut Expander<'_>,
     _: &Schema<'_>,
     value: &Json<'_>,
     set: &mut ValueSet,
@@ -21,10 +20,6 @@ pub(super) fn apply(
     let names: Vec<Rc<str>> = read::strings(value)?.into_iter().map(Rc::from).collect();
     for shape in &mut set.objects {
         names.iter().for_each(|name| shape.require(name));
-        if expander.options.strict_mode && !names.is_empty() {
-            let list = KeyList { names: names.iter().cloned().collect(), patterns: Vec::new() };
-            shape.evaluated.push(Keys::Listed(Rc::new(list)));
-        }
     }
     Ok(())
 }

@@ -1,14 +1,16 @@
 //! Strict mode: what a schema leaves open is closed.
 //!
-//! An object for which some keyword lists keys has no other keys, and an array for which some keyword lists the first
-//! items has no other items, unless a keyword says what the others are. It is as if `unevaluatedProperties: false` and
+//! An object for which some keyword lists keys has no other keys but those that are required, and an array for which some
+//! keyword lists the first items has no other items, unless a keyword says what the others are. It is as if `unevaluatedProperties: false` and
 //! `unevaluatedItems: false` stood in the outermost schema of the value, so that `allOf` and `$ref` go on adding keys.
 //! And a schema that speaks of keys or items without giving a type means objects or arrays.
+
+use std::rc::Rc;
 
 use super::super::documents::Object;
 use super::super::values::ValueSet;
 use super::super::values::formula::FormulaId;
-use super::super::values::keys::Keys;
+use super::super::values::keys::{KeyList, Keys, NameSet};
 
 const OBJECT_KEYWORDS: &[&str] =
     &["properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "required"];
@@ -47,8 +49,13 @@ pub fn imply_types(schema: &Object<'_>, set: &mut ValueSet) {
 pub fn close(set: &mut ValueSet) {
     for shape in &mut set.objects {
         if shape.openness.lists_names && !shape.openness.says_others {
-            let keys = Keys::NoneOf(shape.evaluated.as_slice().into());
-            shape.families.push((keys, FormulaId::NEVER));
+            let asked_for = shape.required.iter().chain(shape.implies.iter().map(|(_, second)| second));
+            let names: NameSet = asked_for.cloned().collect();
+            let mut known = shape.evaluated.clone();
+            if !names.is_empty() {
+                known.push(Keys::Listed(Rc::new(KeyList { names, patterns: Vec::new() })));
+            }
+            shape.families.push((Keys::NoneOf(known.into()), FormulaId::NEVER));
         }
     }
     for shape in &mut set.arrays {

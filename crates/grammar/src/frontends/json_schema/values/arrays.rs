@@ -76,6 +76,11 @@ impl ArrayShape {
         }
     }
 
+    /// How many conditions it has.
+    pub fn parts(&self) -> usize {
+        self.prefix.len() + self.contains.len()
+    }
+
     /// Whether it is any array.
     pub fn is_any(&self) -> bool {
         self.prefix.is_empty()

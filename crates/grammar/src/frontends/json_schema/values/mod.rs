@@ -33,6 +33,12 @@ use crate::error::{Error, ErrorKind, Result};
 /// A set may be a union of at most this many shapes of one type.
 pub const MAX_SHAPES: usize = 1_000;
 
+/// What the pairs of shapes may cost that are put together in one conversion: a hostile schema is refused within a second.
+const MAX_COST: usize = 10_000_000;
+
+/// What a pair costs beside its parts.
+const COST_OF_A_PAIR: usize = 100;
+
 /// What the operations on sets need: formulas, languages, the account.
 #[derive(Debug)]
 pub struct Algebra<'b> {
@@ -40,6 +46,21 @@ pub struct Algebra<'b> {
     pub formulas: Formulas,
     /// The expressions of texts.
     pub languages: Languages<'b>,
+    /// What the pairs of shapes that were put together have cost.
+    pub cost: usize,
+}
+
+impl Algebra<'_> {
+    /// Counts a pair of shapes of so many parts that is put together.
+    pub fn count_pair(&mut self, parts: usize) -> Result<()> {
+        self.languages.budget.tick()?;
+        self.cost = self.cost.saturating_add(COST_OF_A_PAIR.saturating_add(parts));
+        if self.cost <= MAX_COST {
+            return Ok(());
+        }
+        let message = "the alternatives of the schema are put together in too many pairs";
+        Err(Error::new(ErrorKind::Limit, message).with_help(OVERLAPS))
+    }
 }
 
 /// A set of JSON values.
@@ -93,6 +114,11 @@ impl ValueSet {
         }
     }
 
+    /// These strings.
+    pub fn of_texts(texts: BTreeSet<Box<str>>) -> Self {
+        ValueSet { texts: TextSet::Finite(Rc::new(texts)), ..ValueSet::never() }
+    }
+
     /// Whether it is known to have no value, without looking into shapes and languages.
     pub fn is_never(&self) -> bool {
         !(self.null || self.falsity || self.truth)
@@ -131,8 +157,8 @@ impl ValueSet {
             numbers: self.numbers.intersect(&other.numbers, algebra.languages.budget)?,
             digits_only: self.digits_only || other.digits_only,
             texts: self.texts.intersect(&other.texts, &mut algebra.languages)?,
-            arrays: products(&self.arrays, &other.arrays, algebra, ArrayShape::intersect, lively_array)?,
-            objects: products(&self.objects, &other.objects, algebra, ObjectShape::intersect, lively_object)?,
+            arrays: products(&self.arrays, &other.arrays, algebra, ARRAYS)?,
+            objects: products(&self.objects, &other.objects, algebra, OBJECTS)?,
         })
     }
 
@@ -160,12 +186,12 @@ impl ValueSet {
         let mut arrays = vec![ArrayShape::any()];
         for shape in &self.arrays {
             let ways = shape.complement(algebra)?;
-            arrays = products(&arrays, &ways, algebra, ArrayShape::intersect, lively_array)?;
+            arrays = products(&arrays, &ways, algebra, ARRAYS)?;
         }
         let mut objects = vec![ObjectShape::any()];
         for shape in &self.objects {
             let ways = shape.complement(algebra)?;
-            objects = products(&objects, &ways, algebra, ObjectShape::intersect, lively_object)?;
+            objects = products(&objects, &ways, algebra, OBJECTS)?;
         }
         Ok(ValueSet {
             null: !self.null,
@@ -200,18 +226,29 @@ fn lively_object(shape: &ObjectShape) -> bool {
             .any(|witness| witness.0.iter().all(|(_, value)| *value == FormulaId::NEVER))
 }
 
+/// What is done with shapes of a kind.
+struct Traits<T> {
+    intersect: fn(&T, &T, &mut Algebra<'_>) -> T,
+    lively: fn(&T) -> bool,
+    parts: fn(&T) -> usize,
+}
+
+const ARRAYS: Traits<ArrayShape> =
+    Traits { intersect: ArrayShape::intersect, lively: lively_array, parts: ArrayShape::parts };
+const OBJECTS: Traits<ObjectShape> =
+    Traits { intersect: ObjectShape::intersect, lively: lively_object, parts: ObjectShape::parts };
+
 /// The intersections of all pairs that are not obviously empty.
 fn products<T: Clone + PartialEq>(
     left: &[T],
     right: &[T],
     algebra: &mut Algebra<'_>,
-    intersect: fn(&T, &T, &mut Algebra<'_>) -> T,
-    lively: fn(&T) -> bool,
+    Traits { intersect, lively, parts }: Traits<T>,
 ) -> Result<Vec<T>> {
     let mut all: Vec<T> = Vec::new();
     for a in left {
         for b in right {
-            algebra.languages.budget.tick()?;
+            algebra.count_pair(parts(a) + parts(b))?;
             let both = intersect(a, b, algebra);
             if lively(&both) && !all.contains(&both) {
                 all.push(both);
@@ -250,7 +287,8 @@ pub fn check_count(count: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("the alternatives of the schema multiply to more than {MAX_SHAPES} shapes");
-    Err(Error::new(ErrorKind::Limit, message).with_help(
-        "overlapping alternatives under oneOf, not and if are the usual reason; make them disjoint",
-    ))
+    Err(Error::new(ErrorKind::Limit, message).with_help(OVERLAPS))
 }
+
+const OVERLAPS: &str =
+    "overlapping alternatives under oneOf, not and if are the usual reason; make them disjoint";

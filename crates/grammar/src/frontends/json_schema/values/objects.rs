@@ -86,6 +86,12 @@ impl ObjectShape {
         ObjectShape::default()
     }
 
+    /// How many conditions it has.
+    pub fn parts(&self) -> usize {
+        let named = self.named.len() + self.required.len();
+        named + self.families.len() + self.implies.len() + self.witnesses.len() + self.evaluated.len()
+    }
+
     /// Whether it is any object.
     pub fn is_any(&self) -> bool {
         self.named.is_empty()

@@ -4,6 +4,11 @@
 //! either a finite list, or a conjunction of regular expressions with bounds of the length in code points. The bounds
 //! are kept apart because the usual string has nothing else, and because most patterns say something about the length
 //! themselves: then the bounds melt into the pattern, or turn out to be no news.
+//!
+//! The languages of some formats are narrower than the formats. Such a set has fewer texts than it stands for, and its
+//! complement must not have those that are missing: it is the complement of a wider set. So a set is a lower bound of what
+//! it stands for, [`TextSet::wider`] is an upper one, and a complement changes one for the other. Sets count as empty if
+//! the upper bound is.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -12,7 +17,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::frontends::regex::{self, Syntax};
 use crate::ir::{Automaton, Builder, Expr, ExprId, Fragment, RuleOptions};
 use crate::limits::Budget;
 use crate::regular::{self, CharSet, Dfa};
@@ -39,6 +45,10 @@ pub struct Known {
     sources: FxHashMap<ExprId, String>,
     /// The texts that are not in a complement, by expression: a text is found among them without an automaton.
     complements: FxHashMap<ExprId, Rc<BTreeSet<Box<str>>>>,
+    /// Languages that are narrower than what they stand for, with patterns that are wider.
+    narrowed: FxHashMap<ExprId, &'static str>,
+    /// The same, with the languages of those patterns, and what was made of them.
+    wider: FxHashMap<ExprId, ExprId>,
     /// How patterns split all keys.
     pub(super) regions: FxHashMap<Box<[ExprId]>, Rc<[Region]>>,
     /// Sets of numbers as expressions, and whether they are spelled with digits only: most schemas have few sets.
@@ -58,6 +68,22 @@ impl<'b> Languages<'b> {
     /// Remembers how a pattern is written in EBNF.
     pub fn name(&mut self, expr: ExprId, source: String) {
         self.known.sources.insert(expr, source);
+    }
+
+    /// Remembers that a language is narrower than what it stands for, and a pattern that is wider.
+    pub fn note_narrowed(&mut self, expr: ExprId, wider: &'static str) {
+        self.known.narrowed.insert(expr, wider);
+    }
+
+    /// A language that is wider than what `expr` stands for, where that is not `expr` itself.
+    fn wider(&mut self, expr: ExprId) -> Result<Option<ExprId>> {
+        if let Some(&wider) = self.known.wider.get(&expr) {
+            return Ok(Some(wider));
+        }
+        let Some(&pattern) = self.known.narrowed.get(&expr) else { return Ok(None) };
+        let (wider, _) = regex::parse_named(pattern, &Syntax::search(), &mut self.builder, self.budget)?;
+        self.known.wider.insert(expr, wider);
+        Ok(Some(wider))
     }
 
     /// The EBNF text of what matches all of `matched` and none of `others`, where all of them are known by name.
@@ -151,7 +177,7 @@ pub enum TextSet {
     Finite(Rc<BTreeSet<Box<str>>>),
     /// All that are in each of these languages and have a length within the bounds.
     Language {
-        /// The languages; none of them is a finite list.
+        /// The languages.
         conjuncts: SmallVec<[ExprId; 2]>,
         /// The least length in code points.
         min: u32,
@@ -194,8 +220,28 @@ impl TextSet {
         }
     }
 
+    /// The upper bound of what it stands for, where that is not the set itself.
+    fn wider(&self, languages: &mut Languages<'_>) -> Result<Option<Self>> {
+        let TextSet::Language { conjuncts, min, max } = self else { return Ok(None) };
+        if languages.known.narrowed.is_empty() {
+            return Ok(None);
+        }
+        let mut all = conjuncts.clone();
+        for conjunct in &mut all {
+            *conjunct = languages.wider(*conjunct)?.unwrap_or(*conjunct);
+        }
+        Ok((all != *conjuncts).then_some(TextSet::Language { conjuncts: all, min: *min, max: *max }))
+    }
+
     /// Whether it has no text.
     pub fn is_empty(&self, languages: &mut Languages<'_>) -> Result<bool> {
+        if !self.has_no_text(languages)? {
+            return Ok(false);
+        }
+        self.wider(languages)?.map_or(Ok(true), |wider| wider.has_no_text(languages))
+    }
+
+    fn has_no_text(&self, languages: &mut Languages<'_>) -> Result<bool> {
         match self {
             TextSet::Language { conjuncts, .. } if !conjuncts.is_empty() && !self.is_never() => {
                 let expr = self.expr(languages)?;
@@ -213,6 +259,12 @@ impl TextSet {
                 for text in texts.iter() {
                     if set.contains(text, languages)? {
                         kept.push(text);
+                    } else if let Some(wider) = set.wider(languages)?
+                        && wider.contains(text, languages)?
+                    {
+                        // Nobody knows whether it is in both, so both are kept.
+                        let listed = TextSet::of_expr(TextSet::Finite(Rc::clone(texts)).expr(languages)?);
+                        return listed.intersect(set, languages);
                     }
                 }
                 if kept.len() == texts.len() {
@@ -249,11 +301,33 @@ impl TextSet {
             return Ok(TextSet::Finite(Rc::new(left.union(right).cloned().collect())));
         }
         let parts = [self.expr(languages)?, other.expr(languages)?];
-        Ok(TextSet::of_expr(languages.builder.alt(parts)))
+        let either = languages.builder.alt(parts);
+        let wider = [self.wider(languages)?, other.wider(languages)?];
+        if wider.iter().any(Option::is_some) {
+            let [left, right] =
+                [(self, &wider[0]), (other, &wider[1])].map(|(set, wider)| wider.as_ref().unwrap_or(set));
+            let parts = [left.expr(languages)?, right.expr(languages)?];
+            let wider = languages.builder.alt(parts);
+            languages.known.wider.insert(either, wider);
+        }
+        Ok(TextSet::of_expr(either))
     }
 
     /// All other texts.
     pub fn complement(&self, languages: &mut Languages<'_>) -> Result<Self> {
+        let Some(wider) = self.wider(languages)? else { return self.exact_complement(languages) };
+        let (others, wider_others) = (wider.exact_complement(languages)?, self.exact_complement(languages)?);
+        let (others, wider_others) = (others.expr(languages)?, wider_others.expr(languages)?);
+        if languages.is_empty(others)? {
+            return Err(Error::unsupported(
+                "the complement of a format that is narrower here than its definition, and may be any text",
+            ));
+        }
+        languages.known.wider.insert(others, wider_others);
+        Ok(TextSet::of_expr(others))
+    }
+
+    fn exact_complement(&self, languages: &mut Languages<'_>) -> Result<Self> {
         if self.is_any() {
             return Ok(TextSet::never());
         }
