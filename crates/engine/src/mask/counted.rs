@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::near::NearStates;
-use super::shapes::{Counting, ShapeWalk, Tally};
+use super::shapes::{Branches, Counting, ShapeWalk, Tally};
 use super::shared::TableKey;
 use super::table::TerminalTable;
 use super::tokens::Part;
@@ -54,7 +54,7 @@ impl Counts {
             },
             on_end: &mut |node, _, tally| ends.push((tally, node)),
             near: NearStates::default(),
-            path: Vec::new(),
+            above: Branches::default(),
         }
         .walk(Shapes::ROOT, turns.endless);
         let in_shapes = index.shapes().tokens();

@@ -15,6 +15,14 @@ pub(super) struct Near(u32);
 impl Near {
     /// The state from which nothing leads to an end.
     pub(super) const DEAD: Near = Near(0);
+
+    pub(super) fn to_word(self) -> u32 {
+        self.0
+    }
+
+    pub(super) fn of_word(word: u32) -> Self {
+        Near(word)
+    }
 }
 
 /// The ways on from a state, by byte, as a walk has them.
@@ -94,26 +102,26 @@ impl NearStates {
         self.id(state) == TerminalId::EMPTY
     }
 
-    /// The ways on from a state, and what is known to keep it alive. If only one way on is asked for, they are not made at the
+    /// The ways on from a state, and what is known to keep it alive.
+    #[inline]
+    pub(super) fn row(&self, state: Near) -> (NearRow, Endless) {
+        let known = self.known(state);
+        (known.row, known.endless)
+    }
+
+    /// Makes the ways on from a state that the walk is in now. If only one of them is asked for, they are not made at the
     /// first time: of the states along a token of many spaces nothing else will be asked.
     #[inline]
-    pub(super) fn row(
-        &mut self,
-        arena: &Arena,
-        state: Near,
-        only_one_is_asked: impl FnOnce() -> bool,
-    ) -> (NearRow, Endless) {
+    pub(super) fn ask(&mut self, arena: &Arena, state: Near, is_only_one: impl FnOnce() -> bool) {
         let known = &mut self.states[state.0 as usize - 1];
         known.asked += 1;
-        let is_wanted =
-            |known: &Known| known.asked > 1 || !only_one_is_asked() || arena.has_shape_row(known.id);
-        if known.row == NearRow::NONE && is_wanted(known) {
-            self.make_row(arena, state);
+        if known.row == NearRow::NONE {
+            if known.asked > 1 || !is_only_one() || arena.has_shape_row(known.id) {
+                self.make_row(arena, state);
+            }
         } else if known.asked == OFTEN {
             self.search(arena, state);
         }
-        let known = self.known(state);
-        (known.row, known.endless)
     }
 
     /// Searches for what keeps a state alive.

@@ -21,7 +21,7 @@ use rustc_hash::FxHashSet;
 use super::counted::Counts;
 use super::near::NearStates;
 use super::rows::Row;
-use super::shapes::{Counting, ShapeWalk};
+use super::shapes::{Branches, Counting, ShapeWalk};
 use super::stay::Stay;
 use super::text::closed_nodes;
 use super::tokens::Part;
@@ -353,8 +353,8 @@ fn walk(arena: &Arena, state: TerminalId, table: &TokenTable, trie: &Trie, root:
             let on_nodes =
                 &mut |range: Range<usize>, _| stay.in_trie.add(range.start as u32..range.end as u32);
             let on_end = &mut |node, state, _| on_end(node, state);
-            let (near, path) = (NearStates::default(), Vec::new());
-            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_nodes, on_end, near, path }
+            let (near, above) = (NearStates::default(), Branches::default());
+            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_nodes, on_end, near, above }
                 .walk(shape, state);
         }
     }

@@ -1,6 +1,6 @@
 //! The ways on from a state by kinds of bytes, for walks among the [shapes](crate::vocab::shapes) of tokens.
 
-use hashbrown::HashSet;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Term, TerminalId};
@@ -205,7 +205,9 @@ impl Arena {
             Some(_) => self.endless_kinds(id),
             None => {
                 let easily_seen = self.shape_row(id).endless;
-                let is_all = self.taken_kinds(id, ASCII | ALL_OTHERS).0 & !easily_seen.kinds == 0;
+                let is_all = self.taken_kinds(id, ASCII | ALL_OTHERS, &FxHashSet::default()).0
+                    & !easily_seen.kinds
+                    == 0;
                 let found = if is_all { easily_seen } else { self.endless_kinds(id) };
                 let has_more_letters = found.kinds & !easily_seen.kinds & LETTERS != 0;
                 let least = if has_more_letters { FAR } else { SHORT };
@@ -273,12 +275,12 @@ impl Arena {
         let most = self.len() + if self.is_bounded(id) { MAX_NEW_BOUNDED } else { MAX_NEW_STATES };
         'again: while kinds != 0 {
             let mut levels: Vec<States> = vec![States::from_slice(&[id])];
-            let mut seen: HashSet<TerminalId> = HashSet::from_iter([id]);
+            let mut seen: FxHashSet<TerminalId> = FxHashSet::from_iter([id]);
             let (mut length, mut is_end, mut loses_letters) = (u32::MAX, false, false);
             'levels: while let Some(level) = levels.last().filter(|level| !level.is_empty()) {
                 let (mut next, read) = (States::new(), levels.len() as u32 - 1);
                 for &at in level {
-                    let (taken, targets) = self.taken_kinds(at, kinds);
+                    let (taken, targets) = self.taken_kinds(at, kinds, &seen);
                     let is_far = read >= FAR && taken.count_ones() < kinds.count_ones() / 2;
                     loses_letters = read >= FAR && kinds & !taken & LETTERS != 0;
                     if is_far || loses_letters || seen.len() > MAX_STATES || self.len() > most {
@@ -305,27 +307,29 @@ impl Arena {
     }
 
     /// The same holds for the states that it leads to, less what was read. It is noted where at least so much is left, unless
-    /// more is easily seen.
+    /// it is without letters and more is easily seen.
     fn note_endless(&self, levels: &[States], Endless { kinds, length }: Endless, least: u32) {
         for (level, read) in levels.iter().zip(0..).skip(1) {
             let left = if length == u32::MAX { length } else { length.saturating_sub(read) };
-            let is_more = |state: TerminalId| self.shape_row(state).endless.kinds & !kinds != 0;
+            let is_more = |state: TerminalId| {
+                kinds & LETTERS != LETTERS && self.shape_row(state).endless.kinds & !kinds != 0
+            };
             for &state in level.iter().filter(|&&state| left >= least && !is_more(state)) {
                 let _ = self.entry(state).walked.endless.set(Endless { kinds, length: left });
             }
         }
     }
 
-    /// Those of `kinds` that a state takes, and the other states that they lead to. After a backslash few bytes may come,
-    /// and no text goes on without end there.
-    fn taken_kinds(&self, id: TerminalId, kinds: KindSet) -> (KindSet, States) {
+    /// Those of `kinds` that a state takes, and the states that they lead to but for those that were `seen`. After a backslash
+    /// few bytes may come, and no text goes on without end there.
+    fn taken_kinds(&self, id: TerminalId, kinds: KindSet, seen: &FxHashSet<TerminalId>) -> (KindSet, States) {
         let mut targets = States::new();
         if !self.is_wide(id) {
             return (0, targets);
         }
         let row = self.shape_row(id);
         let mut goes_to = |target: TerminalId| {
-            if target == id || targets.last() == Some(&target) {
+            if target == id || targets.last() == Some(&target) || seen.contains(&target) {
                 return true;
             }
             let goes_on = target != TerminalId::NEVER && self.is_wide(target);
