@@ -3,6 +3,10 @@
 //! A walk that goes into the trie of tokens passes by a hundred thousand nodes, and by a dozen states. What it asks of a
 //! state lies behind several pointers in the arena. So the walk numbers the states as it meets them, and has what it asks
 //! side by side.
+//!
+//! Where a text may not hold some word, any letter may be the last one before it, and every state is an end of the word's
+//! beginning. Most of these are passed by seldom, and one at each step: that nothing has begun. What keeps such a state alive,
+//! and for how long, is worth a search, because most of what is below a node is too short to hold the word.
 
 use rustc_hash::FxHashMap;
 
@@ -16,10 +20,12 @@ impl Near {
     /// The state from which nothing leads to an end.
     pub(super) const DEAD: Near = Near(0);
 
+    /// The number alone,
     pub(super) fn to_word(self) -> u32 {
         self.0
     }
 
+    /// and back.
     pub(super) fn of_word(word: u32) -> Self {
         Near(word)
     }
@@ -36,8 +42,8 @@ impl NearRow {
 
 /// A state that was come by so often is searched for what keeps it alive,
 const OFTEN: u32 = 48;
-/// unless that was in vain so many times.
-const MOST_IN_VAIN: u32 = 2;
+/// but no more than so many states are in one walk.
+const MOST_SEARCHES: u32 = 4;
 
 /// What a walk knows of a state.
 #[derive(Clone, Copy)]
@@ -57,8 +63,7 @@ pub(super) struct NearStates {
     states: Vec<Known>,
     numbers: FxHashMap<TerminalId, Near>,
     rows: Vec<[Near; 256]>,
-    /// How often a state was searched in vain.
-    in_vain: u32,
+    searches: u32,
 }
 
 impl NearStates {
@@ -128,10 +133,9 @@ impl NearStates {
     #[cold]
     fn search(&mut self, arena: &Arena, state: Near) {
         let known = &mut self.states[state.0 as usize - 1];
-        if self.in_vain < MOST_IN_VAIN && arena.is_wide(known.id) {
-            let found = arena.endless(known.id);
-            self.in_vain += u32::from(found.kinds == known.endless.kinds);
-            known.endless = found;
+        if self.searches < MOST_SEARCHES && arena.is_wide(known.id) {
+            self.searches += 1;
+            known.endless = arena.endless(known.id);
         }
     }
 

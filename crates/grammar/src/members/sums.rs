@@ -299,3 +299,37 @@ fn join(intervals: &mut Intervals) {
     }
     *intervals = joined;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_all_that_can_be_broken_the_most_is_left() {
+        let bounds = Bounds::new((0..4).map(|_| Count { min: 1, max: None }).collect());
+        let choices: Vec<Vec<u32>> =
+            (0..16_u32).map(|set| (0..4).filter(|at| set >> at & 1 == 1).collect()).collect();
+        let choices: Vec<&[u32]> = choices.iter().map(Vec::as_slice).collect();
+        let sums = Sums::of(&bounds, &choices);
+        assert_eq!(sums.len(), 8, "one counter is kept as intervals");
+        let best = sums.best(&bounds);
+        assert_eq!(best.len(), 1);
+        assert!(bounds.can_be_met(&best) && !bounds.after(&[0; 4]).unwrap().are_met_by_any());
+    }
+
+    #[test]
+    fn what_is_better_depends_on_the_bounds() {
+        let bounds =
+            |min, max| Bounds::new(smallvec::smallvec![Count { min, max }, Count { min: 9, max: Some(9) }]);
+        let both: &[&[u32]] = &[&[], &[0]];
+        let best = |bounds: &Bounds| Sums::of(bounds, both).best(bounds);
+        let (more, less, exact) = (bounds(1, None), bounds(0, Some(1)), bounds(1, Some(2)));
+        assert_eq!(best(&more), Sums::of(&more, &[&[0]]));
+        assert_eq!(best(&less), Sums::of(&less, &[&[]]));
+        assert_eq!(best(&exact), Sums::of(&exact, both));
+        // Once there is one, it makes no difference.
+        let met = more.after(&[1, 0]).unwrap();
+        assert_eq!(best(&met).len(), 1);
+        assert!(less.after(&[2, 0]).is_none());
+    }
+}
