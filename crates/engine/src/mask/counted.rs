@@ -9,14 +9,13 @@
 //! A token that ends within the string fits if it does not begin more characters than may come. One that closes the string
 //! fits if it has as many as must come, and no more than may; where it goes on behind that does not depend on the bounds.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
-use super::shapes::{Counting, ShapeWalk, Tally};
+use super::near::NearStates;
+use super::shapes::{Branches, Counting, ShapeWalk, Tally};
 use super::shared::TableKey;
 use super::table::TerminalTable;
-use super::together::Sets;
 use super::tokens::Part;
 use crate::generation::Generation;
 use crate::terminal::{Arena, Endless, TerminalId, Turns};
@@ -42,6 +41,7 @@ impl Counts {
         let known = Some(arena.endless(turns.text)).filter(|known| known.length == u32::MAX);
         let known = known.unwrap_or(Endless::NOTHING);
         let (mut ranges, mut tokens, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let in_trie = index.trie().tokens();
         ShapeWalk {
             arena,
             trie: index.trie(),
@@ -49,11 +49,12 @@ impl Counts {
             known,
             counting,
             on_range: &mut |range, tally| ranges.push((range, tally)),
-            on_tokens: &mut |some: &[u32], tally| tokens.extend(some.iter().map(|&token| (tally, token))),
+            on_nodes: &mut |range: Range<usize>, tally| {
+                tokens.extend(in_trie[range].iter().map(|&token| (tally, token)));
+            },
             on_end: &mut |node, _, tally| ends.push((tally, node)),
-            tokens: None,
-            met: FxHashSet::default(),
-            sets: Sets::default(),
+            near: NearStates::default(),
+            above: Branches::default(),
         }
         .walk(Shapes::ROOT, turns.endless);
         let in_shapes = index.shapes().tokens();
@@ -71,7 +72,7 @@ impl Counts {
             all.iter().filter(|(tally, _)| fits(*tally)).map(|&(_, one)| one).collect()
         };
         let base = (self.plain != 0).then(|| index.plain_rows().get(self.plain, turns.max));
-        let stay = Part::to_share(words, base.as_ref(), pick(&self.tokens));
+        let stay = Part::to_share(words, base.as_ref(), [&*pick(&self.tokens)].into_iter());
         TerminalTable::of(index.trie(), stay, pick(&self.ends))
     }
 

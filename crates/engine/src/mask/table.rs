@@ -13,16 +13,17 @@
 //! In the same way the table of a state with bounds is that of the relaxed state, which has none, without the long tokens
 //! that would go beyond a bound. Only the paths to long tokens are walked for it.
 
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 
 use super::counted::Counts;
+use super::near::NearStates;
 use super::rows::Row;
-use super::shapes::{Counting, ShapeWalk};
+use super::shapes::{Branches, Counting, ShapeWalk};
 use super::stay::Stay;
 use super::text::closed_nodes;
-use super::together::Sets;
 use super::tokens::Part;
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, Endless, TerminalId};
@@ -98,7 +99,7 @@ impl TerminalTable {
     ) -> Self {
         let Walked { stay, ends, mut tags } = walk(arena, state, tokens, trie, root);
         let words = tokens.len().div_ceil(32);
-        let stay = stay.into_part(tokens.index().shapes().tokens(), words);
+        let stay = stay.to_part(trie.tokens(), tokens.index().shapes().tokens(), words);
         let (exits, ends) = gather(trie, ends, || Leaving::new(trie, root, &stay.in_one_row(words)));
         tags.sort_unstable();
         TerminalTable { stay: Arc::new(stay), exits, ends, tags: tags.into(), counts: OnceLock::new() }
@@ -348,25 +349,13 @@ fn walk(arena: &Arena, state: TerminalId, table: &TokenTable, trie: &Trie, root:
                 stay.base = Some(index.plain_rows().get(known.kinds, known.length));
             }
             let counting = Counting::NOTHING;
-            let on_range = &mut |range, _| stay.ranges.add(range);
-            let on_tokens = &mut |tokens: &[u32], _| stay.tokens.extend_from_slice(tokens);
+            let on_range = &mut |range, _| stay.in_shapes.add(range);
+            let on_nodes =
+                &mut |range: Range<usize>, _| stay.in_trie.add(range.start as u32..range.end as u32);
             let on_end = &mut |node, state, _| on_end(node, state);
-            let tokens = Some(table).filter(|_| shape == Shapes::ROOT);
-            let (met, sets) = (FxHashSet::default(), Sets::default());
-            ShapeWalk {
-                arena,
-                trie,
-                shapes,
-                known,
-                counting,
-                on_range,
-                on_tokens,
-                on_end,
-                tokens,
-                met,
-                sets,
-            }
-            .walk(shape, state);
+            let (near, above) = (NearStates::default(), Branches::default());
+            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_nodes, on_end, near, above }
+                .walk(shape, state);
         }
     }
     Walked { stay, ends, tags }

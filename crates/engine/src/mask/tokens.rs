@@ -43,9 +43,19 @@ impl Part {
     }
 
     /// The same for a part that many masks will have: one row, unless it is as quick to fill without.
-    pub(super) fn to_share(words: usize, base: Option<&Arc<Row>>, extra: Vec<u32>) -> Self {
-        let part = Part { base: base.cloned(), lost: Box::default(), extra: extra.into() };
-        if part.extra.len() > FEW_EXTRA { part.of_one_row(words) } else { part }
+    pub(super) fn to_share<'p>(
+        words: usize,
+        base: Option<&Arc<Row>>,
+        extra: impl Iterator<Item = &'p [u32]> + Clone,
+    ) -> Self {
+        let count: usize = extra.clone().map(<[u32]>::len).sum();
+        let extra = extra.flatten().copied();
+        if count <= FEW_EXTRA {
+            return Part { base: base.cloned(), lost: Box::default(), extra: extra.collect() };
+        }
+        let mut row = base.map_or_else(|| vec![0; words], |base| base.words().to_vec());
+        extra.for_each(|token| set_bit(&mut row, token));
+        Part { base: Some(Arc::new(Row::new(row))), lost: Box::default(), extra: Box::default() }
     }
 
     /// The row that it is, if it is one and nothing else.

@@ -1,10 +1,10 @@
 //! The ways on from a state by kinds of bytes, for walks among the [shapes](crate::vocab::shapes) of tokens.
 
-use hashbrown::HashSet;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Term, TerminalId};
-use crate::vocab::shapes::{ASCII, BEGUN, KINDS, KindSet, OTHER, RUNS, Run, SPACES, bytes_of};
+use crate::vocab::shapes::{ASCII, BEGUN, KINDS, KindSet, OTHER, RUNS, Run, SPACES, bytes_of, kinds_of};
 
 /// A state's ways on by kinds of bytes.
 pub(crate) struct ShapeRow {
@@ -26,6 +26,12 @@ pub(crate) struct Endless {
 impl Endless {
     /// Nothing keeps it alive.
     pub(crate) const NOTHING: Endless = Endless { kinds: 0, length: 0 };
+
+    /// Whether all tokens are among these strings that are made of `kinds` and have up to `height` bytes and one.
+    #[inline]
+    pub(crate) fn has_all(self, kinds: KindSet, height: u32) -> bool {
+        kinds & !self.kinds == 0 && height < self.length
+    }
 }
 
 /// States, perhaps some more than once.
@@ -72,7 +78,7 @@ const WITHOUT_SPACES: [Sequence; 21] = [
 ];
 
 /// So many states are looked at to find out what keeps a state alive,
-const MAX_STATES: usize = 64;
+const MAX_STATES: usize = 128;
 /// and so many are made for it,
 const MAX_NEW_STATES: usize = 500;
 /// or so many for a text of a bounded length.
@@ -81,6 +87,10 @@ const MAX_NEW_BOUNDED: usize = 1_500;
 const FAR: u32 = 4;
 /// and a length that is less is not worth it.
 const SHORT: u32 = 8;
+/// Letters are most of what tokens are made of,
+const LETTERS: KindSet = kinds_of(b"aA");
+/// and words of them lead to few states where brackets lead to ever more.
+const WORDS: KindSet = kinds_of(b"aA0123456789 ") | ALL_OTHERS;
 /// If it ends only because there are many states, what is found of those on the way is kept for them if so much is left.
 const WORTH_NOTING: u32 = 32;
 
@@ -195,9 +205,13 @@ impl Arena {
             Some(_) => self.endless_kinds(id),
             None => {
                 let easily_seen = self.shape_row(id).endless;
-                let is_all = self.taken_kinds(id, ASCII | ALL_OTHERS).0 & !easily_seen.kinds == 0;
+                let is_all = self.taken_kinds(id, ASCII | ALL_OTHERS, &FxHashSet::default()).0
+                    & !easily_seen.kinds
+                    == 0;
                 let found = if is_all { easily_seen } else { self.endless_kinds(id) };
-                if found.kinds == 0 || found.length < SHORT { easily_seen } else { found }
+                let has_more_letters = found.kinds & !easily_seen.kinds & LETTERS != 0;
+                let least = if has_more_letters { FAR } else { SHORT };
+                if found.kinds == 0 || found.length < least { easily_seen } else { found }
             }
         };
         // What was found may be about this state as well, so that the slot must not be held meanwhile.
@@ -248,22 +262,28 @@ impl Arena {
         self.known_endless(id, self.shape_row(id))
     }
 
-    /// Starts from all kinds, and drops those that any state reached by them does not take, until nothing changes. The states
-    /// that are near come first, because they tell soonest what to drop. Where there are too many states, or where far away
-    /// little is taken any more, the length ends there.
+    /// The same, by a search among the states nearby.
     fn endless_kinds(&self, id: TerminalId) -> Endless {
-        let mut kinds = ASCII | ALL_OTHERS;
+        let found = self.endless_among(id, ASCII | ALL_OTHERS);
+        if found.kinds == 0 || found.length >= FAR { found } else { self.endless_among(id, WORDS) }
+    }
+
+    /// Starts from some kinds, and drops those that any state reached by them does not take, until nothing changes. The states
+    /// that are near come first, because they tell soonest what to drop. Where there are too many states, or where far away
+    /// little is taken any more, or not all letters, the length ends there.
+    fn endless_among(&self, id: TerminalId, mut kinds: KindSet) -> Endless {
         let most = self.len() + if self.is_bounded(id) { MAX_NEW_BOUNDED } else { MAX_NEW_STATES };
         'again: while kinds != 0 {
             let mut levels: Vec<States> = vec![States::from_slice(&[id])];
-            let mut seen: HashSet<TerminalId> = HashSet::from_iter([id]);
-            let (mut length, mut is_end) = (u32::MAX, false);
+            let mut seen: FxHashSet<TerminalId> = FxHashSet::from_iter([id]);
+            let (mut length, mut is_end, mut loses_letters) = (u32::MAX, false, false);
             'levels: while let Some(level) = levels.last().filter(|level| !level.is_empty()) {
                 let (mut next, read) = (States::new(), levels.len() as u32 - 1);
                 for &at in level {
-                    let (taken, targets) = self.taken_kinds(at, kinds);
+                    let (taken, targets) = self.taken_kinds(at, kinds, &seen);
                     let is_far = read >= FAR && taken.count_ones() < kinds.count_ones() / 2;
-                    if is_far || seen.len() > MAX_STATES || self.len() > most {
+                    loses_letters = read >= FAR && kinds & !taken & LETTERS != 0;
+                    if is_far || loses_letters || seen.len() > MAX_STATES || self.len() > most {
                         (length, is_end) = (read, is_far);
                         break 'levels;
                     }
@@ -275,7 +295,11 @@ impl Arena {
                 }
                 levels.push(next);
             }
-            let noted = if is_end || length == u32::MAX { 1 } else { WORTH_NOTING };
+            let noted = match () {
+                () if is_end || length == u32::MAX => 1,
+                () if loses_letters => SHORT,
+                () => WORTH_NOTING,
+            };
             self.note_endless(&levels, Endless { kinds, length }, noted);
             return Endless { kinds, length };
         }
@@ -283,27 +307,29 @@ impl Arena {
     }
 
     /// The same holds for the states that it leads to, less what was read. It is noted where at least so much is left, unless
-    /// more is easily seen.
+    /// it is without letters and more is easily seen.
     fn note_endless(&self, levels: &[States], Endless { kinds, length }: Endless, least: u32) {
         for (level, read) in levels.iter().zip(0..).skip(1) {
             let left = if length == u32::MAX { length } else { length.saturating_sub(read) };
-            let is_more = |state: TerminalId| self.shape_row(state).endless.kinds & !kinds != 0;
+            let is_more = |state: TerminalId| {
+                kinds & LETTERS != LETTERS && self.shape_row(state).endless.kinds & !kinds != 0
+            };
             for &state in level.iter().filter(|&&state| left >= least && !is_more(state)) {
                 let _ = self.entry(state).walked.endless.set(Endless { kinds, length: left });
             }
         }
     }
 
-    /// Those of `kinds` that a state takes, and the other states that they lead to. After a backslash few bytes may come,
-    /// and no text goes on without end there.
-    fn taken_kinds(&self, id: TerminalId, kinds: KindSet) -> (KindSet, States) {
+    /// Those of `kinds` that a state takes, and the states that they lead to but for those that were `seen`. After a backslash
+    /// few bytes may come, and no text goes on without end there.
+    fn taken_kinds(&self, id: TerminalId, kinds: KindSet, seen: &FxHashSet<TerminalId>) -> (KindSet, States) {
         let mut targets = States::new();
         if !self.is_wide(id) {
             return (0, targets);
         }
         let row = self.shape_row(id);
         let mut goes_to = |target: TerminalId| {
-            if target == id || targets.last() == Some(&target) {
+            if target == id || targets.last() == Some(&target) || seen.contains(&target) {
                 return true;
             }
             let goes_on = target != TerminalId::NEVER && self.is_wide(target);

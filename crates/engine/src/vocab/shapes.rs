@@ -45,7 +45,7 @@ pub(crate) const BROKEN: KindSet = 1 << 63;
 pub(crate) const JSON_TEXT: KindSet = OTHER | SPACES | ASCII & !kinds_of(b"\0\t\n\r\"\\");
 
 /// The kinds of some bytes.
-const fn kinds_of(bytes: &[u8]) -> KindSet {
+pub(crate) const fn kinds_of(bytes: &[u8]) -> KindSet {
     let (mut kinds, mut at) = (0, 0);
     while at < bytes.len() {
         kinds |= 1 << KIND_OF[bytes[at] as usize];

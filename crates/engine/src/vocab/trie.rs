@@ -131,8 +131,14 @@ impl Trie {
     /// The tokens that end at `node`.
     #[inline]
     pub(crate) fn tokens_of(&self, node: NodeIndex) -> &[u32] {
+        &self.tokens[self.token_range_of(node)]
+    }
+
+    /// The positions, in [`Trie::tokens`], of the tokens that end at `node`.
+    #[inline]
+    pub(crate) fn token_range_of(&self, node: NodeIndex) -> std::ops::Range<usize> {
         let node = node as usize;
-        &self.tokens[self.nodes[node].first_token as usize..self.nodes[node + 1].first_token as usize]
+        self.nodes[node].first_token as usize..self.nodes[node + 1].first_token as usize
     }
 
     /// The positions, in [`Trie::tokens`], of the tokens in `node`'s subtree.

@@ -1,6 +1,7 @@
 //! From a layout to its conditions, with all that is refused.
 
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 use super::conditions::{Candidate, Choice, Class, Conditions, Family, Plan};
 use super::implications::Implications;
@@ -80,8 +81,18 @@ impl Conditions {
             satisfiable: true,
         };
         conditions.plan = conditions.choose_plan(counts, budget)?;
+        conditions.keep_best();
         conditions.satisfiable = conditions.compute_satisfiable();
         Ok(conditions)
+    }
+
+    /// Forgets the sums that no state needs. How many sums there are is checked with all of them, because of fewer entries
+    /// there may be more that are best.
+    fn keep_best(&mut self) {
+        let of_classes = self.classes.iter_mut().flat_map(|class| [&mut class.once, &mut class.maybe]);
+        for sums in of_classes.chain([&mut self.endless]) {
+            *sums = std::mem::take(sums).best(&self.bounds);
+        }
     }
 
     fn choose_plan(&self, counts: bool, budget: &Budget) -> Result<Plan> {
@@ -300,7 +311,7 @@ impl<'l> Work<'l> {
         for &counter in others.flat_map(|variant| &variant.counters) {
             entries[counter as usize] = u32::MAX;
         }
-        let mut counts = Vec::new();
+        let mut counts = SmallVec::new();
         for (count, most) in layout.counters.iter().zip(entries) {
             let max = count.max.filter(|&max| max < most);
             let matters = count.min > 0 || max.is_some();
@@ -313,7 +324,7 @@ impl<'l> Work<'l> {
             // One that nothing misses keeps sums simple.
             counts.push(Count { min: 0, max: None });
         }
-        Bounds::new(counts.into())
+        Bounds::new(counts)
     }
 
     fn candidate(&mut self, variants: &[Variant], is_live: &dyn Fn(Part) -> bool) -> Candidate {

@@ -1,5 +1,7 @@
 //! States of a list, and the questions about them.
 
+use std::borrow::Cow;
+
 use hashbrown::HashMap;
 
 use super::implications::Implications;
@@ -160,27 +162,11 @@ impl Conditions {
 
     /// The state after `member`, which must be allowed.
     pub fn take(&self, state: &State, member: Member) -> State {
-        let mut next = state.clone();
+        let mut next = self.pass(state, member.slot);
         let candidate = match member.slot {
-            Slot::Entry(entry) => {
-                if let Some(at) = self.tracked[entry as usize] {
-                    next.taken[at as usize / 64] |= 1 << (at % 64);
-                }
-                next.position = entry + 1;
-                &self.entries[entry as usize]
-            }
-            Slot::Others(others) => {
-                next.position = self.entries.len() as u32;
-                let family = &self.families[others as usize];
-                if let Some((at, _)) = family.supply {
-                    next.used[at as usize] += 1;
-                }
-                &family.candidate
-            }
+            Slot::Entry(entry) => &self.entries[entry as usize],
+            Slot::Others(others) => &self.families[others as usize].candidate,
         };
-        if self.order == Order::Any {
-            next.position = 0;
-        }
         let choice = candidate.choices.iter().find(|choice| choice.variant == member.variant);
         for &counter in choice.iter().flat_map(|choice| &choice.counters) {
             let amount = &mut next.amounts[counter as usize];
@@ -189,14 +175,37 @@ impl Conditions {
         next
     }
 
+    /// The state after a member, but for what it adds to the counters.
+    fn pass(&self, state: &State, slot: Slot) -> State {
+        let mut next = state.clone();
+        match slot {
+            Slot::Entry(entry) => {
+                if let Some(at) = self.tracked[entry as usize] {
+                    next.taken[at as usize / 64] |= 1 << (at % 64);
+                }
+                next.position = entry + 1;
+            }
+            Slot::Others(others) => {
+                next.position = self.entries.len() as u32;
+                if let Some((at, _)) = self.families[others as usize].supply {
+                    next.used[at as usize] += 1;
+                }
+            }
+        }
+        if self.order == Order::Any {
+            next.position = 0;
+        }
+        next
+    }
+
     /// The members after any of which the list can be completed: entries by number, then others.
     pub fn allowed(&self, state: &State) -> Vec<Member> {
         let mut allowed = Vec::new();
-        if !self.satisfiable {
+        let Some(left) = self.bounds.after(&state.amounts).filter(|_| self.satisfiable) else {
             return allowed;
-        }
+        };
         let needed = self.needed(state);
-        let mut known: HashMap<(u32, u32, bool), bool> = HashMap::new();
+        let mut known: HashMap<(u32, bool), Option<Cow<'_, Sums>>> = HashMap::new();
         let end = self.entries.len() as u32;
         let last = match self.order {
             Order::Sequence => end.min(state.position + 1),
@@ -211,21 +220,16 @@ impl Conditions {
             if self.order == Order::Declared && !self.finds_what_it_asks_for(state, entry) {
                 continue;
             }
-            for (at, choice) in (0..).zip(&candidate.choices) {
-                let member = Member { slot: Slot::Entry(entry), variant: choice.variant };
-                let check = || self.can_complete(&self.take(state, member));
-                // Without an order, entries of one class are alike unless one asks for others.
-                let alike = self.order == Order::Any && !self.implications.concern(entry);
-                let key = (candidate.class, at, self.required[entry as usize]);
-                let fits = match self.plan {
-                    Plan::Free => true,
-                    _ if alike => *known.entry(key).or_insert_with(check),
-                    _ => check(),
-                };
-                if fits {
-                    allowed.push(member);
+            // Without an order, entries of one class are alike unless one asks for others.
+            let alike = self.order == Order::Any && !self.implications.concern(entry);
+            let mut own = None;
+            let rest = match self.plan {
+                Plan::Classes if alike => {
+                    known.entry((candidate.class, self.required[entry as usize])).or_default()
                 }
-            }
+                _ => &mut own,
+            };
+            self.add_choices(state, &left, (Slot::Entry(entry), candidate), rest, &mut allowed);
         }
         let others_may_come = match self.order {
             Order::Sequence => state.position == end,
@@ -233,21 +237,33 @@ impl Conditions {
             Order::Any => true,
         };
         if others_may_come {
-            self.add_others(state, &mut allowed);
+            for (others, family) in (0..).zip(&self.families) {
+                if family.supply.is_none_or(|(at, supply)| state.used[at as usize] < supply) {
+                    let slot = (Slot::Others(others), &family.candidate);
+                    self.add_choices(state, &left, slot, &mut None, &mut allowed);
+                }
+            }
         }
         allowed
     }
 
-    fn add_others(&self, state: &State, allowed: &mut Vec<Member>) {
-        for (others, family) in (0..).zip(&self.families) {
-            if family.supply.is_some_and(|(at, supply)| state.used[at as usize] >= supply) {
-                continue;
-            }
-            for choice in &family.candidate.choices {
-                let member = Member { slot: Slot::Others(others), variant: choice.variant };
-                if matches!(self.plan, Plan::Free) || self.can_complete(&self.take(state, member)) {
-                    allowed.push(member);
-                }
+    /// Adds those choices of a candidate after which the list can be completed, where so much is `left` before it. What the
+    /// members after it can add, the `rest`, is the same for all of its choices, and found if it is asked for.
+    fn add_choices<'c>(
+        &'c self,
+        state: &State,
+        left: &Bounds,
+        (slot, candidate): (Slot, &Candidate),
+        rest: &mut Option<Cow<'c, Sums>>,
+        allowed: &mut Vec<Member>,
+    ) {
+        for choice in &candidate.choices {
+            let mut fits = |after: Bounds| {
+                let find = || self.rest(&self.pass(state, slot), left);
+                self.is_met_by_any(&after) || after.can_be_met(rest.get_or_insert_with(find))
+            };
+            if matches!(self.plan, Plan::Free) || left.after_one(&choice.counters).is_some_and(&mut fits) {
+                allowed.push(Member { slot, variant: choice.variant });
             }
         }
     }
@@ -283,33 +299,44 @@ impl Conditions {
         self.order != Order::Any && entry < state.position
     }
 
-    /// Whether the list can be completed from `state`, in which every entry that is needed can still come.
-    fn can_complete(&self, state: &State) -> bool {
+    /// Whether the list can be completed from the start.
+    fn can_complete(&self) -> bool {
+        let is_met =
+            |left: Bounds| self.is_met_by_any(&left) || left.can_be_met(&self.rest(&self.start(), &left));
+        matches!(self.plan, Plan::Free) || is_met(self.bounds.clone())
+    }
+
+    /// Whether so much is met whatever comes, and something can. The members of a sequence may be impossible.
+    fn is_met_by_any(&self, left: &Bounds) -> bool {
+        matches!(self.plan, Plan::Classes) && left.are_met_by_any()
+    }
+
+    /// What the members that can still come can add, where so much is `left` to meet. Every entry that is needed can.
+    fn rest(&self, state: &State, left: &Bounds) -> Cow<'_, Sums> {
         match &self.plan {
-            Plan::Free => true,
             Plan::Suffix(suffix) if (state.position as usize) < self.entries.len() => {
-                self.bounds.can_be_met(&state.amounts, &suffix[state.position as usize])
+                Cow::Borrowed(&suffix[state.position as usize])
             }
-            Plan::Suffix(_) => self.bounds.can_be_met(&state.amounts, &self.others_sums(state)),
-            Plan::Classes => self.bounds.can_be_met(&state.amounts, &self.class_sums(state)),
+            Plan::Free | Plan::Suffix(_) => Cow::Owned(self.others_sums(state, left)),
+            Plan::Classes => Cow::Owned(self.class_sums(state, left)),
         }
     }
 
-    /// What the others can still add.
-    fn others_sums(&self, state: &State) -> Sums {
+    /// What the others can still add, where so much is `left` to meet.
+    fn others_sums(&self, state: &State, left: &Bounds) -> Sums {
         let mut sums = self.endless.clone();
         for family in &self.families {
             if let Some((at, supply)) = family.supply {
                 let class = &self.classes[family.candidate.class as usize];
-                let left = supply.saturating_sub(state.used[at as usize]).min(self.bounds.most_members());
-                sums = sums.and(&class.maybe.times(left, &self.bounds), &self.bounds);
+                let count = supply.saturating_sub(state.used[at as usize]).min(left.most_members());
+                sums = sums.and(&class.maybe.times(count, left), left);
             }
         }
-        sums
+        sums.best(left)
     }
 
-    /// What the entries that are left and the others can add.
-    fn class_sums(&self, state: &State) -> Sums {
+    /// What the entries that are left and the others can add, where so much is `left` to meet.
+    fn class_sums(&self, state: &State, left: &Bounds) -> Sums {
         let needed = self.needed(state);
         let barred = self.barred(state);
         let mut counts = vec![(0u32, 0u32); self.classes.len()];
@@ -321,11 +348,14 @@ impl Conditions {
             let (must, may) = &mut counts[candidate.class as usize];
             *(if needed.contains(entry) { must } else { may }) += 1;
         }
-        let most = self.bounds.most_members();
-        let mut sums = self.others_sums(state);
-        for (class, (must, may)) in self.classes.iter().zip(counts).filter(|(_, counts)| *counts != (0, 0)) {
-            sums = sums.and(&class.once.times(must, &self.bounds), &self.bounds);
-            sums = sums.and(&class.maybe.times(may.min(most), &self.bounds), &self.bounds);
+        let most = left.most_members();
+        let mut sums = self.others_sums(state, left);
+        for (class, (must, may)) in self.classes.iter().zip(counts) {
+            for (one, count) in [(&class.once, must), (&class.maybe, may.min(most))] {
+                if count > 0 && !one.is_nothing() {
+                    sums = sums.and(&one.times(count, left).best(left), left).best(left);
+                }
+            }
         }
         sums
     }
@@ -347,7 +377,7 @@ impl Conditions {
         let forbidden = |(required, entry): (&bool, &Candidate)| *required && entry.choices.is_empty();
         let possible =
             self.order == Order::Sequence || !self.required.iter().zip(&self.entries).any(forbidden);
-        possible && self.can_complete(&self.start())
+        possible && self.can_complete()
     }
 
     /// The memory that it takes.

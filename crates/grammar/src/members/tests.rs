@@ -30,7 +30,7 @@ fn variants(dice: &mut Dice, counters: u32, least: u32) -> Variants {
 
 fn random_layout(dice: &mut Dice) -> (Layout, Vec<Option<u32>>) {
     let entries = dice.below(4);
-    let counters = dice.below(3);
+    let counters = dice.below(4);
     let others = dice.below(2);
     let order = [Order::Sequence, Order::Declared, Order::Any][dice.below(3) as usize];
     let layout = Layout {
