@@ -3,6 +3,8 @@
 //! Each is a walk over pairs of states, then minimisation. A missing state stands for a side that has failed, so the
 //! walk never needs an explicit dead state. Complement is within UTF-8: all valid text minus the language.
 
+use std::sync::Arc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::builder::DfaBuilder;
@@ -135,6 +137,67 @@ fn product(left: &Dfa, right: &Dfa, operation: Operation, budget: &Budget) -> Re
     builder.finish(budget)
 }
 
+/// The first of the shortest texts that are in all of `inside` and in none of `outside`. No automaton is made.
+pub fn shortest_text(inside: &[Arc<Dfa>], outside: &[Arc<Dfa>], budget: &Budget) -> Result<Option<Vec<u8>>> {
+    let needed = inside.len() + 1;
+    let automata: Vec<&Dfa> =
+        [Dfa::any_text()].into_iter().chain(inside.iter().chain(outside).map(|dfa| &**dfa)).collect();
+    let is_alive = |states: &[StateId]| states[..needed].iter().all(|&state| state != FAILED);
+    let accepts = |(dfa, &state): (&&Dfa, &StateId)| state != FAILED && dfa.is_accepting(state);
+    let is_inside = |states: &[StateId]| {
+        let mut accepts = automata.iter().zip(states).map(accepts);
+        accepts.by_ref().take(needed).all(|accepts| accepts) && !accepts.any(|accepts| accepts)
+    };
+    let start: Box<[StateId]> = automata.iter().map(|dfa| dfa.start()).collect();
+    // The states that were reached, and for each the one before it with the byte that leads from there.
+    let mut seen: FxHashSet<Box<[StateId]>> = FxHashSet::default();
+    let mut reached: Vec<(Box<[StateId]>, usize, u8)> = Vec::new();
+    if is_alive(&start) {
+        seen.insert(start.clone());
+        reached.push((start, 0, 0));
+    }
+    let mut at = 0;
+    while at < reached.len() {
+        budget.check_states(reached.len())?;
+        if is_inside(&reached[at].0) {
+            return Ok(Some(way_to(&reached, at)));
+        }
+        let mut low = Some(0_u8);
+        while let Some(byte) = low {
+            let states = &reached[at].0;
+            let mut last = u8::MAX;
+            let next: Box<[StateId]> = automata
+                .iter()
+                .zip(states)
+                .map(|(dfa, &state)| {
+                    let edges = edges_of(dfa, state);
+                    let rest = &edges[edges.partition_point(|edge| edge.1 < byte)..];
+                    let (to, end) = target_at(rest.first(), u16::from(byte));
+                    last = last.min((end - 1) as u8);
+                    to
+                })
+                .collect();
+            if is_alive(&next) && seen.insert(next.clone()) {
+                reached.push((next, at, byte));
+            }
+            low = last.checked_add(1);
+        }
+        at += 1;
+    }
+    Ok(None)
+}
+
+/// The bytes that lead to a place, given the place before each.
+fn way_to(reached: &[(Box<[StateId]>, usize, u8)], mut at: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while at != 0 {
+        bytes.push(reached[at].2);
+        at = reached[at].1;
+    }
+    bytes.reverse();
+    bytes
+}
+
 fn edges_of(dfa: &Dfa, state: StateId) -> &[(u8, u8, StateId)] {
     if state == FAILED { &[] } else { dfa.edges(state) }
 }
@@ -203,6 +266,30 @@ mod tests {
         let not_a = class(&[('a', 'a')]).complement(&Budget::default()).unwrap();
         assert!(not_a.matches(b"") && not_a.matches(b"aa") && not_a.matches("é".as_bytes()));
         assert!(!not_a.matches(b"a") && !not_a.matches(b"\xff") && !not_a.matches(b"\xed\xa0\x80"));
+    }
+
+    #[test]
+    fn the_shortest_text_is_found_where_there_is_one() {
+        let budget = Budget::default();
+        let pair = |set: &Dfa| {
+            let mut nfa = crate::regular::Nfa::new(&budget);
+            let [start, middle, end] = std::array::from_fn(|_| nfa.add_state().unwrap());
+            nfa.add_dfa(start, set, middle).unwrap();
+            nfa.add_dfa(middle, set, end).unwrap();
+            Arc::new(nfa.determinize(start, end).unwrap())
+        };
+        let letters = pair(&class(&[('a', 'c'), ('é', 'é')]));
+        let without_a = pair(&class(&[('b', 'z'), ('é', 'é')]));
+        let find = |inside: &[&Arc<Dfa>], outside: &[&Arc<Dfa>]| {
+            let list = |list: &[&Arc<Dfa>]| list.iter().map(|dfa| Arc::clone(dfa)).collect::<Vec<_>>();
+            shortest_text(&list(inside), &list(outside), &budget).unwrap()
+        };
+        assert_eq!(find(&[], &[]), Some(Vec::new()));
+        assert_eq!(find(&[&letters], &[]), Some(b"aa".to_vec()));
+        assert_eq!(find(&[&letters, &without_a], &[]), Some(b"bb".to_vec()));
+        assert_eq!(find(&[&without_a], &[&letters]), Some(b"bd".to_vec()));
+        assert_eq!(find(&[&letters, &without_a], &[&letters]), None);
+        assert_eq!(find(&[&Arc::new(class(&[]))], &[]), None);
     }
 
     #[test]

@@ -12,9 +12,9 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::texts::{Languages, TextSet};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::{Automaton, Builder, Expr, ExprId};
+use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;
-use crate::regular::Dfa;
+use crate::regular::{self, Dfa};
 
 /// Names of keys, in order.
 pub type NameSet = IndexSet<Rc<str>, DefaultHashBuilder>;
@@ -147,13 +147,25 @@ fn listed(list: &KeyList, name: &str, languages: &mut Languages<'_>) -> Result<b
     Ok(false)
 }
 
-/// The keys that nobody names and that match just these patterns.
+/// The keys that nobody names and that match just these patterns. Keys with a name of their own are still in it.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// The patterns that its keys match.
     pub matched: Vec<ExprId>,
-    /// The language of its keys; keys with a name of their own are still in it.
-    pub language: ExprId,
+    /// The patterns that they do not match.
+    others: Vec<ExprId>,
+}
+
+impl Region {
+    /// The language of its keys. It is made when somebody asks for it: what may not be written has no need of one.
+    pub fn language(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
+        if self.matched.is_empty() && self.others.is_empty() {
+            return Ok(languages.of_length(0, None));
+        }
+        let expr = conjunction(&self.matched, &self.others, &mut languages.builder);
+        let source = languages.source(&self.matched, &self.others);
+        languages.made(expr, source)
+    }
 }
 
 /// At most this many regions are told apart.
@@ -164,8 +176,7 @@ pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<
     if let Some(known) = languages.known.regions.get(patterns) {
         return Ok(Rc::clone(known));
     }
-    let mut found =
-        vec![Split { matched: Vec::new(), others: Vec::new(), keys: Rc::new(Dfa::any_text().clone()) }];
+    let mut found = vec![Split::default()];
     for &pattern in patterns {
         let automaton = languages.automaton(pattern)?;
         let mut parts = Vec::with_capacity(found.len() * 2);
@@ -178,41 +189,48 @@ pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<
         }
         found = parts;
     }
-    let regions: Rc<[Region]> = found.into_iter().map(|split| split.region(languages)).collect();
+    let regions: Rc<[Region]> = found.into_iter().map(Split::into_region).collect();
     languages.known.regions.insert(patterns.into(), Rc::clone(&regions));
     Ok(regions)
 }
 
-/// The keys that match some patterns and not some others.
+/// The keys that match some patterns and not some others. There is at least one.
+#[derive(Clone, Debug, Default)]
 struct Split {
-    matched: Vec<ExprId>,
-    others: Vec<ExprId>,
-    keys: Rc<Dfa>,
+    matched: Vec<(ExprId, Arc<Dfa>)>,
+    others: Vec<(ExprId, Arc<Dfa>)>,
+    /// A key among them: whichever part it falls into when they are split has a key, and only the other is searched for one.
+    example: Vec<u8>,
 }
 
 impl Split {
     /// The part that matches a pattern and the part that does not, where there is anything in it.
-    fn by(self, pattern: ExprId, automaton: &Dfa, budget: &Budget) -> Result<Vec<Self>> {
-        let with = |list: &[ExprId]| list.iter().copied().chain([pattern]).collect::<Vec<_>>();
-        let inside = Rc::new(self.keys.intersection(automaton, budget)?);
-        let outside = Rc::new(self.keys.difference(automaton, budget)?);
-        let inside = Split { matched: with(&self.matched), others: self.others.clone(), keys: inside };
-        let outside = Split { others: with(&self.others), matched: self.matched, keys: outside };
-        Ok([inside, outside].into_iter().filter(|part| !part.keys.is_empty()).collect())
+    fn by(self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
+        let (mut inside, mut outside) = (self.clone(), self);
+        inside.matched.push((pattern, Arc::clone(automaton)));
+        outside.others.push((pattern, Arc::clone(automaton)));
+        let is_example_inside = automaton.matches(&inside.example);
+        let unproven = if is_example_inside { &mut outside } else { &mut inside };
+        Ok(match (unproven.finds_example(budget)?, is_example_inside) {
+            (true, _) => vec![inside, outside],
+            (false, true) => vec![inside],
+            (false, false) => vec![outside],
+        })
     }
 
-    fn region(self, languages: &mut Languages<'_>) -> Region {
-        let language = match (self.matched.as_slice(), self.others.as_slice()) {
-            ([], []) => languages.of_length(0, None),
-            (matched, others) => match languages.source(matched, others) {
-                Some(source) => {
-                    let dfa = Arc::new((*self.keys).clone());
-                    languages.builder.automaton(Automaton { source: source.into(), dfa: dfa.into() })
-                }
-                None => conjunction(matched, others, &mut languages.builder),
-            },
-        };
-        Region { matched: self.matched, language }
+    /// Looks for a key, and says whether there is one.
+    fn finds_example(&mut self, budget: &Budget) -> Result<bool> {
+        let automata =
+            |list: &[(ExprId, Arc<Dfa>)]| list.iter().map(|(_, dfa)| Arc::clone(dfa)).collect::<Vec<_>>();
+        let found = regular::shortest_text(&automata(&self.matched), &automata(&self.others), budget)?;
+        let is_found = found.is_some();
+        self.example = found.unwrap_or_default();
+        Ok(is_found)
+    }
+
+    fn into_region(self) -> Region {
+        let patterns = |list: Vec<(ExprId, Arc<Dfa>)>| list.into_iter().map(|(pattern, _)| pattern).collect();
+        Region { matched: patterns(self.matched), others: patterns(self.others) }
     }
 }
 
