@@ -107,12 +107,6 @@ impl Symbols {
         }
     }
 
-    fn add_class(&self, nfa: &mut Nfa<'_>, from: NfaStateId, set: &CharSet, to: NfaStateId) -> Result<()> {
-        let Symbols::Letters(alphabet) = self else { return nfa.add_class(from, set, to) };
-        alphabet.letters(set).into_iter().for_each(|(low, high)| nfa.add_range(from, low, high, to));
-        Ok(())
-    }
-
     /// An automaton over these as one over bytes.
     fn spelled(&self, dfa: Dfa, budget: &Budget) -> Result<Dfa> {
         match self {
@@ -270,7 +264,8 @@ impl<S: ExprSource> Work<'_, '_, S> {
         }
         let mut nfa = Nfa::new(self.budget);
         let (start, end) = (nfa.add_state()?, nfa.add_state()?);
-        let mut layout = Layout { work: self, nfa, tasks: Vec::new(), placed: FxHashSet::default() };
+        let (placed, classes) = (FxHashSet::default(), FxHashMap::default());
+        let mut layout = Layout { work: self, nfa, tasks: Vec::new(), placed, classes };
         layout.place(id, start, end);
         while let Some((id, from, to)) = layout.tasks.pop() {
             self.budget.tick()?;
@@ -290,6 +285,8 @@ struct Layout<'w, 's, 'b, S> {
     tasks: Vec<Task>,
     /// Tasks that were given already; doing one twice adds nothing, and shared rules would do it without end.
     placed: FxHashSet<Task>,
+    /// The letters of classes that were met.
+    classes: FxHashMap<ExprId, Vec<(u8, u8)>>,
 }
 
 impl<S: ExprSource> Layout<'_, '_, '_, S> {
@@ -305,7 +302,7 @@ impl<S: ExprSource> Layout<'_, '_, '_, S> {
             Expr::Never => {}
             Expr::Empty => self.nfa.add_empty(from, to),
             Expr::Bytes(bytes) => symbols.add_literal(&mut self.nfa, from, bytes, to)?,
-            Expr::Class(set) => symbols.add_class(&mut self.nfa, from, set, to)?,
+            Expr::Class(set) => self.lay_class(id, set, from, to)?,
             Expr::Automaton(automaton) => self.nfa.add_dfa(from, &automaton.dfa, to)?,
             Expr::Seq(items) => self.lay_seq(items, from, to)?,
             Expr::Alt(items) => items.iter().for_each(|&item| self.place(item, from, to)),
@@ -325,6 +322,13 @@ impl<S: ExprSource> Layout<'_, '_, '_, S> {
                 unreachable!("the survey refuses what is not text")
             }
         }
+        Ok(())
+    }
+
+    fn lay_class(&mut self, id: ExprId, set: &CharSet, from: NfaStateId, to: NfaStateId) -> Result<()> {
+        let Symbols::Letters(alphabet) = &self.work.symbols else { return self.nfa.add_class(from, set, to) };
+        let letters = self.classes.entry(id).or_insert_with(|| alphabet.letters(set));
+        letters.iter().for_each(|&(low, high)| self.nfa.add_range(from, low, high, to));
         Ok(())
     }
 

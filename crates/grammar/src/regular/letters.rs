@@ -104,7 +104,7 @@ impl Alphabet {
                 runs.push((start, letter));
             }
         }
-        let last = letters.len() as u8 - 1;
+        let last = (letters.len() - 1) as u8;
         let ends = runs[1..].iter().map(|run| run.0).chain([END]);
         let mut wide: Vec<u8> =
             runs.iter().zip(ends).filter(|(_, end)| *end > 0x80).map(|(run, _)| run.1).collect();

@@ -152,18 +152,20 @@ fn listed(list: &KeyList, name: &str, languages: &mut Languages<'_>) -> Result<b
 pub struct Region {
     /// The patterns that its keys match.
     pub matched: Vec<ExprId>,
-    /// The patterns that they do not match.
-    others: Vec<ExprId>,
+    /// Those of them that not all keys match anyway that are like it in the patterns before.
+    inside: Vec<ExprId>,
+    /// The same of patterns that its keys do not match.
+    outside: Vec<ExprId>,
 }
 
 impl Region {
     /// The language of its keys. It is made when somebody asks for it: what may not be written has no need of one.
     pub fn language(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
-        if self.matched.is_empty() && self.others.is_empty() {
+        if self.inside.is_empty() && self.outside.is_empty() {
             return Ok(languages.of_length(0, None));
         }
-        let expr = conjunction(&self.matched, &self.others, &mut languages.builder);
-        let source = languages.source(&self.matched, &self.others);
+        let expr = conjunction(&self.inside, &self.outside, &mut languages.builder);
+        let source = languages.source(&self.inside, &self.outside);
         languages.made(expr, source)
     }
 }
@@ -194,35 +196,42 @@ pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<
     Ok(regions)
 }
 
-/// The keys that match some patterns and not some others. There is at least one.
+/// A region of the patterns so far. There is a key in it.
 #[derive(Clone, Debug, Default)]
 struct Split {
-    matched: Vec<(ExprId, Arc<Dfa>)>,
-    others: Vec<(ExprId, Arc<Dfa>)>,
-    /// A key among them: whichever part it falls into when they are split has a key, and only the other is searched for one.
+    matched: Vec<ExprId>,
+    inside: Vec<(ExprId, Arc<Dfa>)>,
+    outside: Vec<(ExprId, Arc<Dfa>)>,
+    /// A key in it: whichever part this falls into when the region is split has a key, and only the other is searched for one.
     example: Vec<u8>,
 }
 
 impl Split {
     /// The part that matches a pattern and the part that does not, where there is anything in it.
-    fn by(self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
-        let (mut inside, mut outside) = (self.clone(), self);
-        inside.matched.push((pattern, Arc::clone(automaton)));
-        outside.others.push((pattern, Arc::clone(automaton)));
-        let is_example_inside = automaton.matches(&inside.example);
-        let unproven = if is_example_inside { &mut outside } else { &mut inside };
-        Ok(match (unproven.finds_example(budget)?, is_example_inside) {
-            (true, _) => vec![inside, outside],
-            (false, true) => vec![inside],
-            (false, false) => vec![outside],
-        })
+    fn by(mut self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
+        let mut other = self.clone();
+        let is_inside = automaton.matches(&self.example);
+        let (matching, failing) = if is_inside { (&mut self, &mut other) } else { (&mut other, &mut self) };
+        matching.matched.push(pattern);
+        matching.inside.push((pattern, Arc::clone(automaton)));
+        failing.outside.push((pattern, Arc::clone(automaton)));
+        if other.finds_example(budget)? {
+            return Ok(if is_inside { vec![self, other] } else { vec![other, self] });
+        }
+        // The pattern says nothing about it that the others do not say.
+        if is_inside {
+            self.inside.pop()
+        } else {
+            self.outside.pop()
+        };
+        Ok(vec![self])
     }
 
     /// Looks for a key, and says whether there is one.
     fn finds_example(&mut self, budget: &Budget) -> Result<bool> {
         let automata =
             |list: &[(ExprId, Arc<Dfa>)]| list.iter().map(|(_, dfa)| Arc::clone(dfa)).collect::<Vec<_>>();
-        let found = regular::shortest_text(&automata(&self.matched), &automata(&self.others), budget)?;
+        let found = regular::shortest_text(&automata(&self.inside), &automata(&self.outside), budget)?;
         let is_found = found.is_some();
         self.example = found.unwrap_or_default();
         Ok(is_found)
@@ -230,7 +239,7 @@ impl Split {
 
     fn into_region(self) -> Region {
         let patterns = |list: Vec<(ExprId, Arc<Dfa>)>| list.into_iter().map(|(pattern, _)| pattern).collect();
-        Region { matched: patterns(self.matched), others: patterns(self.others) }
+        Region { matched: self.matched, inside: patterns(self.inside), outside: patterns(self.outside) }
     }
 }
 

@@ -227,14 +227,15 @@ mod tests {
     #[test]
     fn few_numbers_and_long_periods_are_left_to_trackers() {
         let budget = Budget::default();
-        let of = |high: i64, step: i64| {
+        let is_taken = |high: i64, condition: Condition| {
             let interval =
                 Interval { low: Cut::below(Decimal::from(1)), high: Cut::above(Decimal::from(high)) };
-            let piece = Piece::tight(interval, Condition::multiples(Decimal::from(step))).unwrap().unwrap();
+            let piece = Piece::tight(interval, condition).unwrap().unwrap();
             residues::automaton(&piece, true, &budget).unwrap().is_some()
         };
-        assert!(of(70, 7));
-        assert!(!of(7, 7) && !of(1 << 30, 1 << 20));
+        let multiples = |step: i64| Condition::multiples(Decimal::from(step));
+        assert!(is_taken(70, multiples(7)) && is_taken(5_000, multiples(1_000).complement()));
+        assert!(!is_taken(500, multiples(1_000).complement()) && !is_taken(1 << 30, multiples(1 << 20)));
     }
 
     #[test]
