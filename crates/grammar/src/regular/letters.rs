@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use super::builder::DfaBuilder;
 use super::charset::CharSet;
 use super::dfa::{Dfa, StateId};
+use super::row_table::{Way, add_way};
 use crate::error::Result;
 use crate::limits::Budget;
 
@@ -42,10 +43,7 @@ const LENGTHS: [(u32, u8, u32, u32); 4] = [
     (3, 0xf0, 0x1_0000, 0x10_ffff),
 ];
 
-/// The bytes from the first to the second lead to a state.
-type Way = (u8, u8, StateId);
-
-/// The same for numbers.
+/// The numbers from the first to the second lead to a state.
 type Range = (u32, u32, StateId);
 
 /// The code points in letters.
@@ -161,11 +159,11 @@ impl Alphabet {
             for (low, high, to) in self.ranges(&targets, 0, 0x80) {
                 builder.add_edge(state, low as u8, high as u8, to);
             }
-            let wide: Vec<Option<StateId>> =
-                self.wide.iter().map(|&letter| targets[letter as usize]).collect();
-            if wide.iter().all(Option::is_none) {
+            let wide = self.wide.iter().map(|&letter| targets[letter as usize]);
+            if wide.clone().all(|to| to.is_none()) {
                 continue;
             }
+            let wide: Vec<Option<StateId>> = wide.collect();
             let ways = known.entry(wide).or_insert_with(|| self.wide_ways(&targets, &mut inner));
             ways.iter().for_each(|&(low, high, to)| builder.add_edge(state, low, high, to));
         }
@@ -233,7 +231,7 @@ impl Inner {
                 let whole = if low.is_multiple_of(size) { (high + 1) / size - here } else { 0 };
                 if whole > 0 {
                     let next = self.whole(to, more);
-                    add_way(ways, first + here as u8, first + (here + whole - 1) as u8, next);
+                    add_way(ways, (first + here as u8, first + (here + whole - 1) as u8, next));
                     low = (here + whole) * size;
                 } else {
                     let until = high.min((here + 1) * size - 1);
@@ -252,7 +250,7 @@ impl Inner {
             self.ways(parts, more - 1, 0x80, &mut row);
             parts.clear();
             let next = self.intern(row);
-            add_way(ways, byte, byte, next);
+            add_way(ways, (byte, byte, next));
         }
     }
 
@@ -268,14 +266,6 @@ impl Inner {
             rows.push(row.clone());
             first + rows.len() as StateId - 1
         })
-    }
-}
-
-/// Adds a way, joined to the last one if it goes on from there.
-fn add_way(ways: &mut Vec<Way>, low: u8, high: u8, to: StateId) {
-    match ways.last_mut() {
-        Some(last) if last.2 == to && last.1 + 1 == low => last.1 = high,
-        _ => ways.push((low, high, to)),
     }
 }
 

@@ -11,18 +11,18 @@
 //! reach each other. `C` was made from a knot that has all of `C`: one with less would lead to states of `C` that are done,
 //! and would not have been made. If no way out of the knot at hand leads into `C`, it has all of `C` too, and both have the
 //! same ways out: so it is found by a hash of these ([`Group::look`]). If one does, it names `C`, and the state is found
-//! among those of `C` ([`Group::outline`]). Either way it takes one guess for one state; all others follow from it.
+//! among those of `C` ([`Outline`]). Either way it takes one guess for one state; all others follow from it.
 //!
 //! Refining everything at once would come to the same, and takes several times as long: most knots are one state with a loop.
 
 use std::hash::Hasher;
 
-use hashbrown::HashTable;
 use rustc_hash::{FxHashMap, FxHasher};
 
 use super::builder::{Rows, byte_classes};
 use super::dfa::{Dfa, State, StateId};
 use super::partition::{Transition, equivalence_classes};
+use super::row_table::{RowTable, Way, add_way};
 use crate::error::Result;
 use crate::limits::Budget;
 
@@ -38,11 +38,8 @@ const OPEN: Class = Class::MAX;
 /// The state reaches no end.
 const DEAD: Class = Class::MAX - 1;
 
-/// The class is in no knot.
-const NO_KNOT: u32 = u32::MAX;
-
-/// The bytes from the first to the second lead to a class.
-type Way = (u8, u8, Class);
+/// The colour of the rows of accepting states; that of others is 0.
+const ACCEPTING: u32 = 1;
 
 /// The minimal automaton of the language that `rows` have from their first state.
 pub(super) fn minimal(rows: &Rows, budget: &Budget) -> Result<Dfa> {
@@ -54,7 +51,7 @@ pub(super) fn minimal(rows: &Rows, budget: &Budget) -> Result<Dfa> {
         rows,
         class_of: vec![OPEN; count],
         place: vec![0; count],
-        classes: Classes::default(),
+        classes: Classes { rows: RowTable::with_capacity(count), ..Classes::default() },
         row: Vec::new(),
         budget,
     };
@@ -88,14 +85,6 @@ pub(super) fn numbered<W: IntoIterator<Item = Way>>(
     Dfa::from_states(states)
 }
 
-/// Adds a way, joined to the last one if it goes on from there.
-fn add_way(ways: &mut Vec<Way>, (low, high, to): Way) {
-    match ways.last_mut() {
-        Some(last) if last.2 == to && last.1.checked_add(1) == Some(low) => last.1 = high,
-        _ => ways.push((low, high, to)),
-    }
-}
-
 struct Work<'r> {
     rows: &'r Rows,
     class_of: Vec<Class>,
@@ -108,15 +97,19 @@ struct Work<'r> {
 }
 
 impl Work<'_> {
+    /// How often the states of a knot are told apart by those that they lead to, all of them at a time, before it is done by
+    /// parts. Mostly nothing changes any more after a few times, and that is quicker.
+    const ROUNDS: usize = 12;
+
     fn run(mut self) -> Result<Dfa> {
         self.visit_all()?;
         let Work { class_of, classes, .. } = self;
         if class_of[0] == DEAD {
             return Ok(Dfa::empty());
         }
-        let row =
-            |class: Class| (classes.heads[class as usize].accepting, classes.ways(class).iter().copied());
-        Ok(numbered(classes.heads.len(), class_of[0], row))
+        let rows = classes.rows;
+        let row = |class: Class| (rows.colour(class) == ACCEPTING, rows.ways(class).iter().copied());
+        Ok(numbered(rows.len(), class_of[0], row))
     }
 
     /// Tarjan's walk: gives the knots, and the states that are in none, each after all that it leads to.
@@ -194,31 +187,67 @@ impl Work<'_> {
                 add_way(&mut self.row, (edge.low, edge.high, class));
             }
         }
-        let accepting = self.rows.accepting[state as usize];
-        if self.row.is_empty() && !accepting { DEAD } else { self.classes.intern(accepting, &self.row) }
+        let colour = u32::from(self.rows.accepting[state as usize]);
+        if self.row.is_empty() && colour != ACCEPTING {
+            DEAD
+        } else {
+            self.classes.rows.intern(colour, &self.row)
+        }
     }
 
     /// For each state of a knot the number of its group of equivalent ones.
     fn groups(&mut self, states: &[u32]) -> Result<Vec<u32>> {
+        (1..).zip(states).for_each(|(place, &state)| self.place[state as usize] = place);
+        let mut colours = vec![0; states.len()];
         if states.len() == 1 {
-            self.place[states[0] as usize] = 1;
-            return Ok(vec![0]);
+            return Ok(colours);
         }
-        let mut colours: FxHashMap<(bool, Vec<Way>), u32> = FxHashMap::default();
-        let mut colour_of = Vec::with_capacity(states.len());
-        for (place, &state) in (1..).zip(states) {
+        let mut table = RowTable::default();
+        for (colour, &state) in colours.iter_mut().zip(states) {
+            *colour = self.rows.accepting[state as usize].into();
+        }
+        let out = |_: &[u32], class: Class, _: u32| (class < INNER).then_some(class);
+        let mut count = self.recolour(states, &mut colours, &mut table, out)?;
+        for _ in 0..Self::ROUNDS {
+            let inner = |colours: &[u32], class: Class, to: u32| {
+                (class == OPEN).then(|| colours[self.place[to as usize] as usize - 1])
+            };
+            let before =
+                std::mem::replace(&mut count, self.recolour(states, &mut colours, &mut table, inner)?);
+            if count == before {
+                return Ok(colours);
+            }
+        }
+        equivalence_classes(&colours, &self.inner_transitions(states), self.budget)
+    }
+
+    /// Tells states of one colour apart by where they lead, as `target` sees it; gives the number of colours.
+    fn recolour(
+        &self,
+        states: &[u32],
+        colours: &mut Vec<u32>,
+        table: &mut RowTable,
+        target: impl Fn(&[u32], Class, u32) -> Option<u32>,
+    ) -> Result<usize> {
+        table.clear();
+        let mut row: Vec<Way> = Vec::new();
+        let mut next = Vec::with_capacity(states.len());
+        for (&state, &colour) in states.iter().zip(&*colours) {
             self.budget.tick()?;
-            self.place[state as usize] = place;
-            let mut out: Vec<Way> = Vec::new();
+            row.clear();
             for edge in self.rows.of(state as usize) {
-                let class = self.class_of[edge.to as usize];
-                if class < INNER {
-                    add_way(&mut out, (edge.low, edge.high, class));
+                if let Some(to) = target(colours, self.class_of[edge.to as usize], edge.to) {
+                    add_way(&mut row, (edge.low, edge.high, to));
                 }
             }
-            let new = colours.len() as u32;
-            colour_of.push(*colours.entry((self.rows.accepting[state as usize], out)).or_insert(new));
+            next.push(table.intern(colour, &row));
         }
+        *colours = next;
+        Ok(table.len())
+    }
+
+    /// The edges within a knot, over the coarsest classes of bytes that none of them tells apart.
+    fn inner_transitions(&self, states: &[u32]) -> Vec<Transition> {
         let inner = || {
             let edges = states.iter().flat_map(|&state| self.rows.of(state as usize));
             edges.filter(|edge| self.class_of[edge.to as usize] == OPEN)
@@ -230,7 +259,7 @@ impl Work<'_> {
             let labels = label_of[edge.low as usize]..=label_of[edge.high as usize];
             transitions.extend(labels.map(|label| Transition { from, label: u32::from(label), to }));
         }
-        equivalence_classes(&colour_of, &transitions, self.budget)
+        transitions
     }
 
     /// A knot by its groups.
@@ -252,7 +281,7 @@ impl Work<'_> {
                 add_way(&mut group.row, (edge.low, edge.high, to));
             }
         }
-        Knot::new(groups)
+        Knot::new(groups, &self.classes)
     }
 }
 
@@ -276,21 +305,20 @@ impl Group {
         hasher.finish()
     }
 
-    /// A hash of what its equals in any knot have in common with it: the bytes that lead on, and where they lead out of
-    /// all knots.
-    fn outline(&self, classes: &Classes) -> u64 {
+    /// A hash of what its equals in any knot have in common with it, given that of those that it leads to.
+    fn outline(&self, of: impl Fn(Class) -> u64) -> u64 {
         let mut hasher = FxHasher::default();
         hasher.write_u8(self.accepting.into());
-        let (mut covered, mut out) = (Vec::new(), Vec::new());
-        for &(low, high, to) in &self.row {
-            add_way(&mut covered, (low, high, 0));
-            if to < INNER && classes.heads[to as usize].knot == NO_KNOT {
-                add_way(&mut out, (low, high, to));
+        let mut ways = self.row.iter().map(|&(low, high, to)| (low, high, of(to))).peekable();
+        while let Some((low, mut high, outline)) = ways.next() {
+            // Whether two of those are one class is not known yet, so they are told apart by nothing else.
+            let goes_on =
+                |next: &(u8, u8, u64), high: u8| high.checked_add(1) == Some(next.0) && next.2 == outline;
+            while let Some(next) = ways.next_if(|next| goes_on(next, high)) {
+                high = next.1;
             }
-        }
-        for (low, high, to) in covered.into_iter().chain(out) {
             hasher.write_u16(u16::from_be_bytes([low, high]));
-            hasher.write_u32(to);
+            hasher.write_u64(outline);
         }
         hasher.finish()
     }
@@ -301,13 +329,29 @@ struct Knot {
     groups: Vec<Group>,
     /// How each group looks if all look the same.
     looks: Vec<u64>,
+    outlines: Vec<Outline>,
 }
 
+/// Hashes of what a state of a knot has in common with all that are equivalent to it: of itself, of it and those that it leads
+/// to, and of those behind them too.
+type Outline = [u64; 3];
+
 impl Knot {
-    fn new(groups: Vec<Group>) -> Self {
-        const SOME_GROUP: u64 = u64::MAX;
-        let looks = groups.iter().map(|group| group.look(|_| SOME_GROUP)).collect();
-        Knot { groups, looks }
+    fn new(groups: Vec<Group>, classes: &Classes) -> Self {
+        const IN_A_KNOT: u64 = u64::MAX;
+        let looks = groups.iter().map(|group| group.look(|_| IN_A_KNOT)).collect();
+        let mut outlines: Vec<Outline> = vec![[IN_A_KNOT; 3]; groups.len()];
+        for depth in 0..3 {
+            let seen = |outline: &Outline| if depth == 0 { IN_A_KNOT } else { outline[depth - 1] };
+            let of = |outlines: &[Outline], to: Class| match to.checked_sub(INNER) {
+                Some(group) => seen(&outlines[group as usize]),
+                None => classes.knot_of.get(&to).map_or(u64::from(to), |(_, outline)| seen(outline)),
+            };
+            for at in 0..groups.len() {
+                outlines[at][depth] = groups[at].outline(|to| of(&outlines, to));
+            }
+        }
+        Knot { groups, looks, outlines }
     }
 
     /// A hash of the looks of a group and of those that it leads to.
@@ -319,71 +363,33 @@ impl Knot {
 /// The classes that were found.
 #[derive(Default)]
 struct Classes {
-    heads: Vec<Head>,
-    ways: Vec<Way>,
-    /// Classes by how they look.
-    table: HashTable<Class>,
+    /// Each is a row of where it leads.
+    rows: RowTable,
     knots: u32,
+    /// The knot that a class is in, if it is in one, and its outline.
+    knot_of: FxHashMap<Class, (u32, Outline)>,
     /// The classes of knots by how many are in the knot, and the look of theirs.
     looks: FxHashMap<(usize, u64), Vec<Class>>,
     /// The classes of knots by knot and outline.
     outlines: FxHashMap<(u32, u64), Vec<Class>>,
 }
 
-struct Head {
-    accepting: bool,
-    first: u32,
-    end: u32,
-    knot: u32,
-}
-
 impl Classes {
-    fn ways(&self, class: Class) -> &[Way] {
-        let Head { first, end, .. } = self.heads[class as usize];
-        &self.ways[first as usize..end as usize]
-    }
-
-    /// The class that looks so, which may be new.
-    fn intern(&mut self, accepting: bool, row: &[Way]) -> Class {
-        let hash = hash_of(accepting, row);
-        let is_same = |&class: &Class| {
-            let Head { accepting: other, first, end, .. } = self.heads[class as usize];
-            accepting == other && *row == self.ways[first as usize..end as usize]
-        };
-        match self.table.find(hash, is_same) {
-            Some(&class) => class,
-            None => self.add(accepting, row, NO_KNOT),
-        }
-    }
-
-    fn add(&mut self, accepting: bool, row: &[Way], knot: u32) -> Class {
-        let class = self.heads.len() as Class;
-        let first = self.ways.len() as u32;
-        self.ways.extend_from_slice(row);
-        self.heads.push(Head { accepting, first, end: self.ways.len() as u32, knot });
-        let (heads, ways) = (&self.heads, &self.ways);
-        let hash_of_class = |&class: &Class| {
-            let Head { accepting, first, end, .. } = heads[class as usize];
-            hash_of(accepting, &ways[first as usize..end as usize])
-        };
-        self.table.insert_unique(hash_of(accepting, row), class, hash_of_class);
-        class
-    }
-
     /// New classes for the groups of a knot, by group.
     fn add_knot(&mut self, knot: &Knot) -> Vec<Class> {
-        let base = self.heads.len() as Class;
+        let base = self.rows.len() as Class;
         let number = self.knots;
         self.knots += 1;
         let mut added = Vec::with_capacity(knot.groups.len());
         for (at, group) in knot.groups.iter().enumerate() {
             let look = knot.wide_look(at);
-            let outline = group.outline(self);
+            let outline = knot.outlines[at];
             let target = |to: Class| if to < INNER { to } else { base + to - INNER };
             let row: Vec<Way> = group.row.iter().map(|&(low, high, to)| (low, high, target(to))).collect();
-            let class = self.add(group.accepting, &row, number);
+            let class = self.rows.add(group.accepting.into(), &row);
+            self.knot_of.insert(class, (number, outline));
             self.looks.entry((knot.groups.len(), look)).or_default().push(class);
-            self.outlines.entry((number, outline)).or_default().push(class);
+            self.outlines.entry((number, outline[2])).or_default().push(class);
             added.push(class);
         }
         added
@@ -396,13 +402,12 @@ impl Classes {
             .iter()
             .flat_map(|group| &group.row)
             .filter(|way| way.2 < INNER)
-            .map(|way| self.heads[way.2 as usize].knot)
-            .filter(|&knot| knot != NO_KNOT)
+            .filter_map(|way| Some(self.knot_of.get(&way.2)?.0))
             .collect();
         entered.sort_unstable();
         entered.dedup();
         let alike = self.looks.get(&(knot.groups.len(), knot.wide_look(0)));
-        let outline = if entered.is_empty() { 0 } else { knot.groups[0].outline(self) };
+        let outline = knot.outlines[0][2];
         let behind = entered.into_iter().filter_map(|number| self.outlines.get(&(number, outline)));
         for &class in alike.into_iter().chain(behind).flatten() {
             budget.tick()?;
@@ -420,10 +425,10 @@ impl Classes {
         let mut open = vec![0_usize];
         while let Some(group) = open.pop() {
             let class = classes[group];
-            if groups[group].accepting != self.heads[class as usize].accepting {
+            if u32::from(groups[group].accepting) != self.rows.colour(class) {
                 return None;
             }
-            let (mut left, mut right) = (groups[group].row.as_slice(), self.ways(class));
+            let (mut left, mut right) = (groups[group].row.as_slice(), self.rows.ways(class));
             let mut from = 0;
             while let (Some(&(low, high, to)), Some(&(other_low, other_high, other))) =
                 (left.first(), right.first())
@@ -455,15 +460,6 @@ impl Classes {
         }
         Some(classes)
     }
-}
-
-fn hash_of(accepting: bool, row: &[Way]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u8(accepting.into());
-    for &(low, high, to) in row {
-        hasher.write_u64(u64::from(low) << 40 | u64::from(high) << 32 | u64::from(to));
-    }
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! What needs intersection or complement is determinised here, ahead of time and within limits, so that the engine
 //! only ever sees automata in which every state can still reach an end.
 //!
-//! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one, `minimize` and
+//! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one, `minimize`, `row_table` and
 //! `partition`, which make it small; `utf8` and `algebra`, operations that walk states; [`Nfa`], for constructions with
 //! choice; `letters`, text without the bytes; [`determinize`], which turns an expression of the intermediate form into an automaton; `string_trie`, with `free_text` and [`TagText`] on it, text without
 //! strings and text between tags; [`LazyDfa`]; [`substring`]; `lengths`, what can be said about the lengths of texts; `spelling`, texts as JSON writes them.
@@ -20,6 +20,7 @@ mod letters;
 mod minimize;
 mod nfa;
 mod partition;
+mod row_table;
 mod spelling;
 mod string_trie;
 mod substring;

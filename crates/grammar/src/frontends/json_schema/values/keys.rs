@@ -148,67 +148,46 @@ fn listed(list: &KeyList, name: &str, languages: &mut Languages<'_>) -> Result<b
 }
 
 /// The keys that nobody names and that match just these patterns. Keys with a name of their own are still in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Region {
     /// The patterns that its keys match.
     pub matched: Vec<ExprId>,
-    /// Those of them that not all keys match anyway that are like it in the patterns before.
-    inside: Vec<ExprId>,
-    /// The same of patterns that its keys do not match.
-    outside: Vec<ExprId>,
-}
-
-impl Region {
-    /// The language of its keys. It is made when somebody asks for it: what may not be written has no need of one.
-    pub fn language(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
-        if self.inside.is_empty() && self.outside.is_empty() {
-            return Ok(languages.of_length(0, None));
-        }
-        let expr = conjunction(&self.inside, &self.outside, &mut languages.builder);
-        let source = languages.source(&self.inside, &self.outside);
-        languages.made(expr, source)
-    }
-}
-
-/// At most this many regions are told apart.
-const MAX_REGIONS: usize = 64;
-
-/// Splits all keys by the patterns that they match; only regions with a key in them are given.
-pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<[Region]>> {
-    if let Some(known) = languages.known.regions.get(patterns) {
-        return Ok(Rc::clone(known));
-    }
-    let mut found = vec![Split::default()];
-    for &pattern in patterns {
-        let automaton = languages.automaton(pattern)?;
-        let mut parts = Vec::with_capacity(found.len() * 2);
-        for split in found {
-            parts.extend(split.by(pattern, &automaton, languages.budget)?);
-        }
-        if parts.len() > MAX_REGIONS {
-            let message = format!("the patterns of keys overlap in more than {MAX_REGIONS} ways");
-            return Err(Error::new(ErrorKind::Limit, message));
-        }
-        found = parts;
-    }
-    let regions: Rc<[Region]> = found.into_iter().map(Split::into_region).collect();
-    languages.known.regions.insert(patterns.into(), Rc::clone(&regions));
-    Ok(regions)
-}
-
-/// A region of the patterns so far. There is a key in it.
-#[derive(Clone, Debug, Default)]
-struct Split {
-    matched: Vec<ExprId>,
-    inside: Vec<(ExprId, Arc<Dfa>)>,
-    outside: Vec<(ExprId, Arc<Dfa>)>,
+    /// Those of them that tell it from other regions.
+    inside: Vec<Pattern>,
+    /// The patterns that its keys do not match, and that tell it from other regions.
+    outside: Vec<Pattern>,
     /// A key in it: whichever part this falls into when the region is split has a key, and only the other is searched for one.
     example: Vec<u8>,
 }
 
-impl Split {
+/// A pattern and its automaton.
+type Pattern = (ExprId, Arc<Dfa>);
+
+impl Region {
+    /// The language of its keys. It is made when somebody asks for it: what may not be written has no need of one.
+    pub fn language(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
+        let ids = |patterns: &[Pattern]| patterns.iter().map(|(id, _)| *id).collect::<Vec<_>>();
+        let (inside, outside) = (ids(&self.inside), ids(&self.outside));
+        if inside.is_empty() && outside.is_empty() {
+            return Ok(languages.of_length(0, None));
+        }
+        let expr = conjunction(&inside, &outside, &mut languages.builder);
+        let source = languages.source(&inside, &outside);
+        languages.made(expr, source, |budget| self.automaton(budget))
+    }
+
+    fn automaton(&self, budget: &Budget) -> Result<Dfa> {
+        let (first, more) = match self.inside.split_first() {
+            Some(((_, first), more)) => (&**first, more),
+            None => (Dfa::any_text(), &self.inside[..]),
+        };
+        let both =
+            more.iter().try_fold(first.clone(), |keys, (_, other)| keys.intersection(other, budget))?;
+        self.outside.iter().try_fold(both, |keys, (_, other)| keys.difference(other, budget))
+    }
+
     /// The part that matches a pattern and the part that does not, where there is anything in it.
-    fn by(mut self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
+    fn split(mut self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
         let mut other = self.clone();
         let is_inside = automaton.matches(&self.example);
         let (matching, failing) = if is_inside { (&mut self, &mut other) } else { (&mut other, &mut self) };
@@ -229,18 +208,38 @@ impl Split {
 
     /// Looks for a key, and says whether there is one.
     fn finds_example(&mut self, budget: &Budget) -> Result<bool> {
-        let automata =
-            |list: &[(ExprId, Arc<Dfa>)]| list.iter().map(|(_, dfa)| Arc::clone(dfa)).collect::<Vec<_>>();
+        let automata = |list: &[Pattern]| list.iter().map(|(_, dfa)| Arc::clone(dfa)).collect::<Vec<_>>();
         let found = regular::shortest_text(&automata(&self.inside), &automata(&self.outside), budget)?;
         let is_found = found.is_some();
         self.example = found.unwrap_or_default();
         Ok(is_found)
     }
+}
 
-    fn into_region(self) -> Region {
-        let patterns = |list: Vec<(ExprId, Arc<Dfa>)>| list.into_iter().map(|(pattern, _)| pattern).collect();
-        Region { matched: self.matched, inside: patterns(self.inside), outside: patterns(self.outside) }
+/// At most this many regions are told apart.
+const MAX_REGIONS: usize = 64;
+
+/// Splits all keys by the patterns that they match; only regions with a key in them are given.
+pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<[Region]>> {
+    if let Some(known) = languages.known.regions.get(patterns) {
+        return Ok(Rc::clone(known));
     }
+    let mut found = vec![Region::default()];
+    for &pattern in patterns {
+        let automaton = languages.automaton(pattern)?;
+        let mut parts = Vec::with_capacity(found.len() * 2);
+        for region in found {
+            parts.extend(region.split(pattern, &automaton, languages.budget)?);
+        }
+        if parts.len() > MAX_REGIONS {
+            let message = format!("the patterns of keys overlap in more than {MAX_REGIONS} ways");
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        found = parts;
+    }
+    let regions: Rc<[Region]> = found.into();
+    languages.known.regions.insert(patterns.into(), Rc::clone(&regions));
+    Ok(regions)
 }
 
 /// The texts of all of `matched` and none of `others`.

@@ -92,24 +92,34 @@ impl<'b> Languages<'b> {
             Expr::AtMost { body, most } => (body, Some(most)),
             _ => (expr, None),
         };
-        let is_joint = matches!(self.builder.expr(body), Expr::And(_) | Expr::Not(_));
-        if !is_joint || !self.known.automata.contains_key(&body) {
+        if !matches!(self.builder.expr(body), Expr::And(_) | Expr::Not(_)) {
             return Ok(expr);
         }
-        let made = self.made(body, None)?;
+        let Some(dfa) = self.known.automata.get(&body).map(Arc::clone) else { return Ok(expr) };
+        let made = self.made(body, None, |_| Ok((*dfa).clone()))?;
         Ok(most.map_or(made, |most| self.builder.at_most(made, most)))
     }
 
-    /// An expression as its automaton, unless it takes rules to write it down; `source` is its EBNF text if that is known.
-    pub fn made(&mut self, expr: ExprId, source: Option<String>) -> Result<ExprId> {
+    /// An expression as its automaton, unless it takes rules to write it down; `source` is its EBNF text if that is known,
+    /// and `compute` gives the automaton if that is not.
+    pub fn made(
+        &mut self,
+        expr: ExprId,
+        source: Option<String>,
+        compute: impl FnOnce(&Budget) -> Result<Dfa>,
+    ) -> Result<ExprId> {
         if let Some(&made) = self.known.made.get(&expr) {
             return Ok(made);
         }
         let source = source.map_or_else(|| self.printed(expr), |source| Ok(Some(source.into())))?;
         let made = match source {
             Some(source) => {
-                let dfa = self.automaton(expr)?.into();
-                self.builder.automaton(Automaton { source, dfa })
+                let dfa = match self.known.automata.get(&expr) {
+                    Some(dfa) => Arc::clone(dfa),
+                    None => Arc::new(compute(self.budget)?),
+                };
+                self.known.automata.insert(expr, Arc::clone(&dfa));
+                self.builder.automaton(Automaton { source, dfa: dfa.into() })
             }
             None => expr,
         };

@@ -230,8 +230,7 @@ mod tests {
         let is_taken = |high: i64, condition: Condition| {
             let interval =
                 Interval { low: Cut::below(Decimal::from(1)), high: Cut::above(Decimal::from(high)) };
-            let piece = Piece::tight(interval, condition).unwrap().unwrap();
-            residues::automaton(&piece, true, &budget).unwrap().is_some()
+            residues::automaton(&Piece { interval, condition }, true, &budget).unwrap().is_some()
         };
         let multiples = |step: i64| Condition::multiples(Decimal::from(step));
         assert!(is_taken(70, multiples(7)) && is_taken(5_000, multiples(1_000).complement()));
