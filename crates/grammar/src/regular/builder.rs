@@ -75,7 +75,7 @@ impl DfaBuilder {
         Ok(if rows.accepting.is_empty() { Dfa::empty() } else { numbered(rows.accepting.len(), 0, row) })
     }
 
-    fn into_rows(mut self, budget: &Budget) -> Result<Rows> {
+    pub(super) fn into_rows(mut self, budget: &Budget) -> Result<Rows> {
         budget.check_states(self.len())?;
         if !self.edges.is_sorted() {
             self.edges.sort_unstable();

@@ -10,16 +10,20 @@
 //! the knot that its class is in, in the smallest automaton. Then all states of the knot have classes in `C`, since they
 //! reach each other. `C` was made from a knot that has all of `C`: one with less would lead to states of `C` that are done,
 //! and would not have been made. If no way out of the knot at hand leads into `C`, it has all of `C` too, and both have the
-//! same ways out: so it is found by a hash of these ([`Group::look`]). If one does, it names `C`, and the state is found
-//! among those of `C` ([`Outline`]). Either way it takes one guess for one state; all others follow from it.
+//! same ways out: so it is found by a hash of these ([`Knot::look`]). If one does, it names `C`, and the state is found
+//! among those of `C` ([`Classes::candidates`]). Either way it takes one guess for one state; all others follow from it.
 //!
 //! Refining everything at once would come to the same, and takes several times as long: most knots are one state with a loop.
+//! But it is never slow, where comparing knots is if there are many that look alike and are not. So that is done where the
+//! comparisons come to too much ([`refined`]).
 
 use std::hash::Hasher;
+use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
 
-use super::builder::{Rows, byte_classes};
+use super::builder::{Edge, Rows, byte_classes, useful_states};
 use super::dfa::{Dfa, State, StateId};
 use super::partition::{Transition, equivalence_classes};
 use super::row_table::{RowTable, Way, add_way};
@@ -38,24 +42,73 @@ const OPEN: Class = Class::MAX;
 /// The state reaches no end.
 const DEAD: Class = Class::MAX - 1;
 
+/// The class is in no knot.
+const NO_KNOT: u32 = u32::MAX;
+
 /// The colour of the rows of accepting states; that of others is 0.
 const ACCEPTING: u32 = 1;
 
 /// The minimal automaton of the language that `rows` have from their first state.
 pub(super) fn minimal(rows: &Rows, budget: &Budget) -> Result<Dfa> {
+    const COMPARISONS_A_STATE: usize = 256;
+    minimal_within(rows, COMPARISONS_A_STATE * rows.accepting.len() + 10_000, budget)
+}
+
+/// The same, with so many comparisons at most before everything is refined at once.
+fn minimal_within(rows: &Rows, comparisons: usize, budget: &Budget) -> Result<Dfa> {
     if rows.accepting.is_empty() {
         return Ok(Dfa::empty());
     }
     let count = rows.accepting.len();
-    let work = Work {
+    let classes = Classes { rows: RowTable::with_capacity(count), comparisons, ..Classes::default() };
+    let mut work = Work {
         rows,
         class_of: vec![OPEN; count],
         place: vec![0; count],
-        classes: Classes { rows: RowTable::with_capacity(count), ..Classes::default() },
+        classes,
         row: Vec::new(),
+        table: RowTable::default(),
         budget,
     };
-    work.run()
+    if work.visit_all()? { Ok(work.finish()) } else { refined(rows, budget) }
+}
+
+/// The minimal automaton by partition refinement alone.
+fn refined(rows: &Rows, budget: &Budget) -> Result<Dfa> {
+    const USELESS: u32 = 2;
+    let is_useful = useful_states(&rows.accepting, |state| rows.of(state).iter().map(|edge| edge.to));
+    if !is_useful[0] {
+        return Ok(Dfa::empty());
+    }
+    let colour =
+        |(&accepting, &is_useful): (&bool, &bool)| if is_useful { accepting.into() } else { USELESS };
+    let colours: Vec<u32> = rows.accepting.iter().zip(&is_useful).map(colour).collect();
+    let is_kept = |edge: &&Edge| is_useful[edge.from as usize] && is_useful[edge.to as usize];
+    let transitions = transitions(|| rows.edges.iter().filter(is_kept), |state| state);
+    let classes = equivalence_classes(&colours, &transitions, budget)?;
+    let mut member: Vec<u32> = vec![0; rows.accepting.len()];
+    (0..).zip(&classes).for_each(|(state, &class)| member[class as usize] = state);
+    let row = |class: Class| {
+        let state = member[class as usize] as usize;
+        let edges = rows.of(state).iter().filter(is_kept);
+        (rows.accepting[state], edges.map(|edge| (edge.low, edge.high, classes[edge.to as usize])))
+    };
+    Ok(numbered(rows.accepting.len(), classes[0], row))
+}
+
+/// Edges over the coarsest classes of bytes that none of them tells apart, between states by their names.
+fn transitions<'e, E: Iterator<Item = &'e Edge>>(
+    edges: impl Fn() -> E,
+    name: impl Fn(StateId) -> u32,
+) -> Vec<Transition> {
+    let label_of = byte_classes(edges().map(|edge| (edge.low, edge.high)));
+    let mut transitions = Vec::with_capacity(edges().count());
+    for edge in edges() {
+        let (from, to) = (name(edge.from), name(edge.to));
+        let labels = label_of[edge.low as usize]..=label_of[edge.high as usize];
+        transitions.extend(labels.map(|label| Transition { from, label: u32::from(label), to }));
+    }
+    transitions
 }
 
 /// The states from `start` on, numbered breadth first, as an automaton. Each has its ways in order.
@@ -93,6 +146,8 @@ struct Work<'r> {
     classes: Classes,
     /// Scratch space.
     row: Vec<Way>,
+    /// The same, for small knots: to clear a large table takes long.
+    table: RowTable,
     budget: &'r Budget,
 }
 
@@ -101,19 +156,23 @@ impl Work<'_> {
     /// parts. Mostly nothing changes any more after a few times, and that is quicker.
     const ROUNDS: usize = 12;
 
-    fn run(mut self) -> Result<Dfa> {
-        self.visit_all()?;
+    /// Knots with so many states are small.
+    const FEW: usize = 64;
+
+    /// The automaton of the classes, when all of them are found.
+    fn finish(self) -> Dfa {
         let Work { class_of, classes, .. } = self;
         if class_of[0] == DEAD {
-            return Ok(Dfa::empty());
+            return Dfa::empty();
         }
         let rows = classes.rows;
         let row = |class: Class| (rows.colour(class) == ACCEPTING, rows.ways(class).iter().copied());
-        Ok(numbered(rows.len(), class_of[0], row))
+        numbered(rows.len(), class_of[0], row)
     }
 
-    /// Tarjan's walk: gives the knots, and the states that are in none, each after all that it leads to.
-    fn visit_all(&mut self) -> Result<()> {
+    /// Tarjan's walk: settles the knots, and the states that are in none, each after all that it leads to. Says whether that
+    /// came to its end.
+    fn visit_all(&mut self) -> Result<bool> {
         let rows = self.rows;
         let mut lowest: Vec<u32> = vec![1; self.class_of.len()];
         let mut come_to = 1;
@@ -144,10 +203,13 @@ impl Work<'_> {
             if lowest[at] == self.place[at] {
                 let first = waiting.iter().rposition(|&state| state as usize == at).unwrap_or(0);
                 self.settle(&waiting[first..])?;
+                if self.classes.comparisons == 0 {
+                    return Ok(false);
+                }
                 waiting.truncate(first);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Finds the classes of states that lead to each other, or of a single one. All else that they lead to is done.
@@ -169,12 +231,11 @@ impl Work<'_> {
         }
         let group_of = self.groups(states)?;
         let knot = self.knot(states, &group_of);
-        let classes = match self.classes.find_knot(&knot, self.budget)? {
-            Some(classes) => classes,
-            None => self.classes.add_knot(&knot),
-        };
+        let known = self.classes.find_knot(&knot, self.budget)?;
+        let base = if known.is_none() { self.classes.add_knot(&knot) } else { 0 };
         for (&state, &group) in states.iter().zip(&group_of) {
-            self.class_of[state as usize] = classes[group as usize];
+            self.class_of[state as usize] =
+                known.as_ref().map_or(base + group, |known| known[group as usize]);
         }
         Ok(())
     }
@@ -198,27 +259,41 @@ impl Work<'_> {
     /// For each state of a knot the number of its group of equivalent ones.
     fn groups(&mut self, states: &[u32]) -> Result<Vec<u32>> {
         (1..).zip(states).for_each(|(place, &state)| self.place[state as usize] = place);
-        let mut colours = vec![0; states.len()];
         if states.len() == 1 {
-            return Ok(colours);
+            return Ok(vec![0]);
         }
-        let mut table = RowTable::default();
+        let mut table =
+            if states.len() <= Self::FEW { std::mem::take(&mut self.table) } else { RowTable::default() };
+        let groups = self.recoloured(states, &mut table);
+        if states.len() <= Self::FEW {
+            self.table = table;
+        }
+        groups
+    }
+
+    /// The same for several states.
+    fn recoloured(&self, states: &[u32], table: &mut RowTable) -> Result<Vec<u32>> {
+        let mut colours = vec![0; states.len()];
         for (colour, &state) in colours.iter_mut().zip(states) {
             *colour = self.rows.accepting[state as usize].into();
         }
         let out = |_: &[u32], class: Class, _: u32| (class < INNER).then_some(class);
-        let mut count = self.recolour(states, &mut colours, &mut table, out)?;
+        let mut count = self.recolour(states, &mut colours, table, out)?;
         for _ in 0..Self::ROUNDS {
             let inner = |colours: &[u32], class: Class, to: u32| {
                 (class == OPEN).then(|| colours[self.place[to as usize] as usize - 1])
             };
-            let before =
-                std::mem::replace(&mut count, self.recolour(states, &mut colours, &mut table, inner)?);
+            let before = std::mem::replace(&mut count, self.recolour(states, &mut colours, table, inner)?);
             if count == before {
                 return Ok(colours);
             }
         }
-        equivalence_classes(&colours, &self.inner_transitions(states), self.budget)
+        let inner = || {
+            let edges = states.iter().flat_map(|&state| self.rows.of(state as usize));
+            edges.filter(|edge| self.class_of[edge.to as usize] == OPEN)
+        };
+        let transitions = transitions(inner, |state| self.place[state as usize] - 1);
+        equivalence_classes(&colours, &transitions, self.budget)
     }
 
     /// Tells states of one colour apart by where they lead, as `target` sees it; gives the number of colours.
@@ -246,118 +321,90 @@ impl Work<'_> {
         Ok(table.len())
     }
 
-    /// The edges within a knot, over the coarsest classes of bytes that none of them tells apart.
-    fn inner_transitions(&self, states: &[u32]) -> Vec<Transition> {
-        let inner = || {
-            let edges = states.iter().flat_map(|&state| self.rows.of(state as usize));
-            edges.filter(|edge| self.class_of[edge.to as usize] == OPEN)
-        };
-        let label_of = byte_classes(inner().map(|edge| (edge.low, edge.high)));
-        let mut transitions = Vec::with_capacity(inner().count());
-        for edge in inner() {
-            let (from, to) = (self.place[edge.from as usize] - 1, self.place[edge.to as usize] - 1);
-            let labels = label_of[edge.low as usize]..=label_of[edge.high as usize];
-            transitions.extend(labels.map(|label| Transition { from, label: u32::from(label), to }));
-        }
-        transitions
-    }
-
     /// A knot by its groups.
     fn knot(&self, states: &[u32], group_of: &[u32]) -> Knot {
-        let count = group_of.iter().max().map_or(0, |&last| last as usize + 1);
-        let mut groups: Vec<Group> = vec![Group::default(); count];
+        let mut members: Vec<u32> = Vec::new();
         for (&state, &group) in states.iter().zip(group_of) {
-            let group = &mut groups[group as usize];
-            if !group.row.is_empty() {
-                continue;
+            let group = group as usize;
+            if members.len() <= group {
+                members.resize(group + 1, u32::MAX);
             }
-            group.accepting = self.rows.accepting[state as usize];
-            for edge in self.rows.of(state as usize) {
+            members[group] = state;
+        }
+        let mut knot = Knot::with_capacity(members.len());
+        let mut row = Vec::new();
+        for member in members {
+            row.clear();
+            for edge in self.rows.of(member as usize) {
                 let to = match self.class_of[edge.to as usize] {
                     DEAD => continue,
                     OPEN => INNER + group_of[self.place[edge.to as usize] as usize - 1],
                     class => class,
                 };
-                add_way(&mut group.row, (edge.low, edge.high, to));
+                add_way(&mut row, (edge.low, edge.high, to));
             }
+            knot.push(self.rows.accepting[member as usize], &row);
         }
-        Knot::new(groups, &self.classes)
+        knot
     }
 }
 
-/// Equivalent states of a knot.
-#[derive(Clone, Debug, Default)]
-struct Group {
-    accepting: bool,
-    /// Where they lead: to classes, and to groups with [`INNER`] added. It is never empty.
-    row: Vec<Way>,
-}
-
-impl Group {
-    /// A hash of how it looks, in which `inner` stands for groups.
-    fn look(&self, inner: impl Fn(Class) -> u64) -> u64 {
-        let mut hasher = FxHasher::default();
-        hasher.write_u8(self.accepting.into());
-        for &(low, high, to) in &self.row {
-            hasher.write_u16(u16::from_be_bytes([low, high]));
-            hasher.write_u64(if to < INNER { u64::from(to) } else { inner(to - INNER) });
-        }
-        hasher.finish()
-    }
-
-    /// A hash of what its equals in any knot have in common with it, given that of those that it leads to.
-    fn outline(&self, of: impl Fn(Class) -> u64) -> u64 {
-        let mut hasher = FxHasher::default();
-        hasher.write_u8(self.accepting.into());
-        let mut ways = self.row.iter().map(|&(low, high, to)| (low, high, of(to))).peekable();
-        while let Some((low, mut high, outline)) = ways.next() {
-            // Whether two of those are one class is not known yet, so they are told apart by nothing else.
-            let goes_on =
-                |next: &(u8, u8, u64), high: u8| high.checked_add(1) == Some(next.0) && next.2 == outline;
-            while let Some(next) = ways.next_if(|next| goes_on(next, high)) {
-                high = next.1;
-            }
-            hasher.write_u16(u16::from_be_bytes([low, high]));
-            hasher.write_u64(outline);
-        }
-        hasher.finish()
-    }
-}
-
-/// States that lead to each other, by group.
+/// States that lead to each other, by groups of equivalent ones.
 struct Knot {
-    groups: Vec<Group>,
-    /// How each group looks if all look the same.
-    looks: Vec<u64>,
-    outlines: Vec<Outline>,
+    accepting: Vec<bool>,
+    /// Where the groups lead: to classes, and to groups with [`INNER`] added. No row is empty.
+    ways: Vec<Way>,
+    /// Where the row of each group ends.
+    ends: Vec<u32>,
+    /// A hash of how it looks from outside, that knows its groups by nothing but where they lead out of it.
+    look: u64,
 }
-
-/// Hashes of what a state of a knot has in common with all that are equivalent to it: of itself, of it and those that it leads
-/// to, and of those behind them too.
-type Outline = [u64; 3];
 
 impl Knot {
-    fn new(groups: Vec<Group>, classes: &Classes) -> Self {
-        const IN_A_KNOT: u64 = u64::MAX;
-        let looks = groups.iter().map(|group| group.look(|_| IN_A_KNOT)).collect();
-        let mut outlines: Vec<Outline> = vec![[IN_A_KNOT; 3]; groups.len()];
-        for depth in 0..3 {
-            let seen = |outline: &Outline| if depth == 0 { IN_A_KNOT } else { outline[depth - 1] };
-            let of = |outlines: &[Outline], to: Class| match to.checked_sub(INNER) {
-                Some(group) => seen(&outlines[group as usize]),
-                None => classes.knot_of.get(&to).map_or(u64::from(to), |(_, outline)| seen(outline)),
-            };
-            for at in 0..groups.len() {
-                outlines[at][depth] = groups[at].outline(|to| of(&outlines, to));
-            }
-        }
-        Knot { groups, looks, outlines }
+    fn with_capacity(groups: usize) -> Self {
+        let (accepting, ways, ends) =
+            (Vec::with_capacity(groups), Vec::with_capacity(2 * groups), Vec::with_capacity(groups));
+        Knot { accepting, ways, ends, look: 0 }
     }
 
-    /// A hash of the looks of a group and of those that it leads to.
-    fn wide_look(&self, group: usize) -> u64 {
-        self.groups[group].look(|inner| self.looks[inner as usize])
+    fn push(&mut self, accepting: bool, row: &[Way]) {
+        self.accepting.push(accepting);
+        self.ways.extend_from_slice(row);
+        self.ends.push(self.ways.len() as u32);
+        // The order of groups has no meaning.
+        self.look = self.look.wrapping_add(look_of(accepting, row, |to| to >= INNER));
     }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn row(&self, group: usize) -> &[Way] {
+        let first = group.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.ways[first as usize..self.ends[group] as usize]
+    }
+}
+
+/// A hash of how a state of a knot looks that knows its like by nothing but that they are in the same knot.
+fn look_of(accepting: bool, row: &[Way], is_inside: impl Fn(Class) -> bool) -> u64 {
+    hash_row(accepting, row, |to| if is_inside(to) { u64::MAX } else { u64::from(to) })
+}
+
+/// A hash of a row in which `seen` stands for where it leads. Neighbours that look the same are one: whether they are one
+/// class may not be known yet.
+fn hash_row(accepting: bool, row: &[Way], seen: impl Fn(Class) -> u64) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u8(accepting.into());
+    let mut ways = row.iter().map(|&(low, high, to)| (low, high, seen(to))).peekable();
+    while let Some((low, mut high, to)) = ways.next() {
+        let goes_on = |next: &(u8, u8, u64), high: u8| high.checked_add(1) == Some(next.0) && next.2 == to;
+        while let Some(next) = ways.next_if(|next| goes_on(next, high)) {
+            high = next.1;
+        }
+        hasher.write_u16(u16::from_be_bytes([low, high]));
+        hasher.write_u64(to);
+    }
+    hasher.finish()
 }
 
 /// The classes that were found.
@@ -365,70 +412,144 @@ impl Knot {
 struct Classes {
     /// Each is a row of where it leads.
     rows: RowTable,
-    knots: u32,
-    /// The knot that a class is in, if it is in one, and its outline.
-    knot_of: FxHashMap<Class, (u32, Outline)>,
-    /// The classes of knots by how many are in the knot, and the look of theirs.
-    looks: FxHashMap<(usize, u64), Vec<Class>>,
-    /// The classes of knots by knot and outline.
-    outlines: FxHashMap<(u32, u64), Vec<Class>>,
+    /// The knot of each class, or [`NO_KNOT`]; what lies behind the end is in none.
+    knot_of: Vec<u32>,
+    /// The classes of each knot.
+    knots: Vec<Range<Class>>,
+    /// Knots by how many classes they have, and their look.
+    looks: FxHashMap<(usize, u64), Vec<u32>>,
+    /// The outlines of the classes of large knots, sorted, where somebody has asked for them.
+    outlines: FxHashMap<u32, Vec<(u64, Class)>>,
+    /// How many comparisons are left.
+    comparisons: usize,
 }
 
 impl Classes {
-    /// New classes for the groups of a knot, by group.
-    fn add_knot(&mut self, knot: &Knot) -> Vec<Class> {
+    /// In knots with more classes than this not each of them is compared.
+    const MANY: usize = 16;
+
+    fn knot_of(&self, class: Class) -> u32 {
+        self.knot_of.get(class as usize).copied().unwrap_or(NO_KNOT)
+    }
+
+    fn look(&self, class: Class) -> u64 {
+        let knot = self.knot_of(class);
+        look_of(self.rows.colour(class) == ACCEPTING, self.rows.ways(class), |to| self.knot_of(to) == knot)
+    }
+
+    /// New classes for the groups of a knot; gives the first, the others follow.
+    fn add_knot(&mut self, knot: &Knot) -> Class {
         let base = self.rows.len() as Class;
-        let number = self.knots;
-        self.knots += 1;
-        let mut added = Vec::with_capacity(knot.groups.len());
-        for (at, group) in knot.groups.iter().enumerate() {
-            let look = knot.wide_look(at);
-            let outline = knot.outlines[at];
+        let number = self.knots.len() as u32;
+        let mut row: Vec<Way> = Vec::new();
+        for (group, &accepting) in knot.accepting.iter().enumerate() {
             let target = |to: Class| if to < INNER { to } else { base + to - INNER };
-            let row: Vec<Way> = group.row.iter().map(|&(low, high, to)| (low, high, target(to))).collect();
-            let class = self.rows.add(group.accepting.into(), &row);
-            self.knot_of.insert(class, (number, outline));
-            self.looks.entry((knot.groups.len(), look)).or_default().push(class);
-            self.outlines.entry((number, outline[2])).or_default().push(class);
-            added.push(class);
+            row.clear();
+            row.extend(knot.row(group).iter().map(|&(low, high, to)| (low, high, target(to))));
+            self.rows.add(accepting.into(), &row);
         }
-        added
+        self.knot_of.resize(base as usize, NO_KNOT);
+        self.knot_of.resize(self.rows.len(), number);
+        self.knots.push(base..self.rows.len() as Class);
+        self.looks.entry((knot.len(), knot.look)).or_default().push(number);
+        base
     }
 
     /// The classes of the groups of a knot, by group, if they are equivalent to some that are done.
-    fn find_knot(&self, knot: &Knot, budget: &Budget) -> Result<Option<Vec<Class>>> {
-        let mut entered: Vec<u32> = knot
-            .groups
-            .iter()
-            .flat_map(|group| &group.row)
-            .filter(|way| way.2 < INNER)
-            .filter_map(|way| Some(self.knot_of.get(&way.2)?.0))
+    fn find_knot(&mut self, knot: &Knot, budget: &Budget) -> Result<Option<Vec<Class>>> {
+        let first = look_of(knot.accepting[0], knot.row(0), |to| to >= INNER);
+        let alike = self.looks.get(&(knot.len(), knot.look)).into_iter().flatten();
+        let alike: SmallVec<[Class; 16]> = alike
+            .flat_map(|&number| self.knots[number as usize].clone())
+            .filter(|&class| first == self.look(class))
             .collect();
+        let mut entered: SmallVec<[u32; 16]> =
+            knot.ways.iter().map(|way| self.knot_of(way.2)).filter(|&number| number != NO_KNOT).collect();
         entered.sort_unstable();
         entered.dedup();
-        let alike = self.looks.get(&(knot.groups.len(), knot.wide_look(0)));
-        let outline = knot.outlines[0][2];
-        let behind = entered.into_iter().filter_map(|number| self.outlines.get(&(number, outline)));
-        for &class in alike.into_iter().chain(behind).flatten() {
+        let found = self.find_among(&alike, knot, budget)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        for number in entered {
+            let candidates = self.candidates(number, knot);
+            let found = self.find_among(&candidates, knot, budget)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same, if the first group is in one of these classes.
+    fn find_among(
+        &mut self,
+        candidates: &[Class],
+        knot: &Knot,
+        budget: &Budget,
+    ) -> Result<Option<Vec<Class>>> {
+        for &class in candidates {
             budget.tick()?;
-            if let Some(classes) = self.follow(knot, class) {
+            let is_first = u32::from(knot.accepting[0]) == self.rows.colour(class)
+                && self.rows.ways(class).first().is_some_and(|way| way.0 == knot.row(0)[0].0);
+            self.comparisons = self.comparisons.saturating_sub(if is_first { knot.len() } else { 1 });
+            if let Some(classes) = is_first.then(|| self.follow(knot, class)).flatten() {
                 return Ok(Some(classes));
             }
         }
         Ok(None)
     }
 
-    /// The classes of all groups if `class` is that of the first, unless that cannot be.
-    fn follow(&self, Knot { groups, .. }: &Knot, class: Class) -> Option<Vec<Class>> {
-        let mut classes = vec![OPEN; groups.len()];
+    /// The classes of a knot, or of a large one those that the first group of another knot may be equivalent to.
+    fn candidates(&mut self, number: u32, knot: &Knot) -> SmallVec<[Class; 16]> {
+        let all = self.knots[number as usize].clone();
+        if all.len() <= Self::MANY {
+            return all.collect();
+        }
+        if !self.outlines.contains_key(&number) {
+            let row = |class: Class| (self.rows.colour(class) == ACCEPTING, self.rows.ways(class));
+            let mut sorted: Vec<(u64, Class)> =
+                all.map(|class| (self.outline(Self::DEPTH, row(class), &row), class)).collect();
+            sorted.sort_unstable();
+            self.outlines.insert(number, sorted);
+        }
+        let row = |to: Class| match to.checked_sub(INNER) {
+            Some(group) => (knot.accepting[group as usize], knot.row(group as usize)),
+            None => (self.rows.colour(to) == ACCEPTING, self.rows.ways(to)),
+        };
+        let outline = self.outline(Self::DEPTH, row(INNER), &row);
+        let sorted = &self.outlines[&number];
+        let first = sorted.partition_point(|entry| entry.0 < outline);
+        sorted[first..].iter().take_while(|entry| entry.0 == outline).map(|entry| entry.1).collect()
+    }
+
+    /// How far an outline looks.
+    const DEPTH: u32 = 1;
+
+    /// A hash of what a state of a knot has in common with all that are equivalent to it: the bytes that lead on, where they
+    /// lead out of all knots, and the outlines of those in knots. It recurses on the depth.
+    fn outline<'r>(
+        &self,
+        depth: u32,
+        (accepting, ways): (bool, &'r [Way]),
+        row: &impl Fn(Class) -> (bool, &'r [Way]),
+    ) -> u64 {
+        hash_row(accepting, ways, |to| match depth.checked_sub(1) {
+            _ if to < INNER && self.knot_of(to) == NO_KNOT => u64::from(to),
+            Some(depth) => self.outline(depth, row(to), row),
+            None => u64::MAX,
+        })
+    }
+
+    /// The classes of all groups if `class` is that of the first, which has its colour, unless that cannot be.
+    fn follow(&self, knot: &Knot, class: Class) -> Option<Vec<Class>> {
+        let agrees = |group: usize, class: Class| u32::from(knot.accepting[group]) == self.rows.colour(class);
+        let mut classes = vec![OPEN; knot.len()];
         classes[0] = class;
         let mut open = vec![0_usize];
         while let Some(group) = open.pop() {
             let class = classes[group];
-            if u32::from(groups[group].accepting) != self.rows.colour(class) {
-                return None;
-            }
-            let (mut left, mut right) = (groups[group].row.as_slice(), self.rows.ways(class));
+            let (mut left, mut right) = (knot.row(group), self.rows.ways(class));
             let mut from = 0;
             while let (Some(&(low, high, to)), Some(&(other_low, other_high, other))) =
                 (left.first(), right.first())
@@ -436,18 +557,16 @@ impl Classes {
                 if low.max(from) != other_low.max(from) {
                     return None;
                 }
-                if to < INNER {
-                    if to != other {
-                        return None;
-                    }
-                } else {
-                    let known = &mut classes[(to - INNER) as usize];
-                    if *known == OPEN {
+                if let Some(next) = to.checked_sub(INNER) {
+                    let known = &mut classes[next as usize];
+                    if *known == OPEN && agrees(next as usize, other) {
                         *known = other;
-                        open.push((to - INNER) as usize);
+                        open.push(next as usize);
                     } else if *known != other {
                         return None;
                     }
+                } else if to != other {
+                    return None;
                 }
                 let until = high.min(other_high);
                 from = until.saturating_add(1);
@@ -503,6 +622,10 @@ mod tests {
         }
 
         fn minimal(&self) -> Dfa {
+            self.builder().finish(&Budget::default()).unwrap()
+        }
+
+        fn builder(&self) -> DfaBuilder {
             let mut builder = DfaBuilder::new();
             self.accepting.iter().for_each(|&accepting| _ = builder.add_state(accepting));
             for (from, row) in self.next.iter().enumerate() {
@@ -510,7 +633,7 @@ mod tests {
                     to.iter().for_each(|&to| builder.add_edge(from as u32, byte, byte, to as u32));
                 }
             }
-            builder.finish(&Budget::default()).unwrap()
+            builder
         }
 
         /// How many states the minimal automaton has, by telling apart all that some word tells apart.
@@ -584,6 +707,9 @@ mod tests {
             for word in words.iter().take(if round % 20 == 0 { words.len() } else { 40 }) {
                 assert_eq!(dfa.matches(word), table.matches(word), "round {round}, {word:?}");
             }
+            let rows = table.builder().into_rows(&Budget::default()).unwrap();
+            assert_eq!(minimal_within(&rows, 1, &Budget::default()).unwrap(), dfa, "round {round}");
+            assert_eq!(refined(&rows, &Budget::default()).unwrap(), dfa, "round {round}");
             let doubled = table.doubled(&mut seed);
             assert_eq!(doubled.minimal(), dfa, "round {round}");
             assert_eq!(doubled.doubled(&mut seed).minimal(), dfa, "round {round}");

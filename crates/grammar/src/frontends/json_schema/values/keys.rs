@@ -4,6 +4,7 @@
 //! names differ only in which patterns they match, so they fall into a few regions, and a region answers every
 //! predicate at once.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -152,67 +153,90 @@ fn listed(list: &KeyList, name: &str, languages: &mut Languages<'_>) -> Result<b
 pub struct Region {
     /// The patterns that its keys match.
     pub matched: Vec<ExprId>,
-    /// Those of them that tell it from other regions.
-    inside: Vec<Pattern>,
-    /// The patterns that its keys do not match, and that tell it from other regions.
-    outside: Vec<Pattern>,
+    /// Where it was split off last, unless it is all keys.
+    cut: Option<Rc<Cut>>,
     /// A key in it: whichever part this falls into when the region is split has a key, and only the other is searched for one.
     example: Vec<u8>,
 }
 
-/// A pattern and its automaton.
-type Pattern = (ExprId, Arc<Dfa>);
+/// One side of a region that a pattern has split. Patterns that split nothing say nothing that others do not say.
+#[derive(Debug)]
+struct Cut {
+    /// Where that region was split off.
+    before: Option<Rc<Cut>>,
+    pattern: ExprId,
+    automaton: Arc<Dfa>,
+    /// Whether it is the side of the keys that match.
+    matches: bool,
+    /// The keys on this side: regions that were split off here share them.
+    keys: OnceCell<Arc<Dfa>>,
+}
 
 impl Region {
     /// The language of its keys. It is made when somebody asks for it: what may not be written has no need of one.
     pub fn language(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
-        let ids = |patterns: &[Pattern]| patterns.iter().map(|(id, _)| *id).collect::<Vec<_>>();
-        let (inside, outside) = (ids(&self.inside), ids(&self.outside));
-        if inside.is_empty() && outside.is_empty() {
-            return Ok(languages.of_length(0, None));
-        }
+        let Some(last) = &self.cut else { return Ok(languages.of_length(0, None)) };
+        let side = |matches: bool| {
+            let cuts = self.cuts().into_iter().rev().filter(|cut| cut.matches == matches);
+            cuts.map(|cut| cut.pattern).collect::<Vec<_>>()
+        };
+        let (inside, outside) = (side(true), side(false));
         let expr = conjunction(&inside, &outside, &mut languages.builder);
         let source = languages.source(&inside, &outside);
-        languages.made(expr, source, |budget| self.automaton(budget))
+        languages.made(expr, source, |budget| last.keys(budget))
     }
 
-    fn automaton(&self, budget: &Budget) -> Result<Dfa> {
-        let (first, more) = match self.inside.split_first() {
-            Some(((_, first), more)) => (&**first, more),
-            None => (Dfa::any_text(), &self.inside[..]),
-        };
-        let both =
-            more.iter().try_fold(first.clone(), |keys, (_, other)| keys.intersection(other, budget))?;
-        self.outside.iter().try_fold(both, |keys, (_, other)| keys.difference(other, budget))
+    /// The cuts that made it, the last one first.
+    fn cuts(&self) -> Vec<&Cut> {
+        std::iter::successors(self.cut.as_deref(), |cut| cut.before.as_deref()).collect()
     }
 
     /// The part that matches a pattern and the part that does not, where there is anything in it.
-    fn split(mut self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
-        let mut other = self.clone();
+    fn split(self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
         let is_inside = automaton.matches(&self.example);
-        let (matching, failing) = if is_inside { (&mut self, &mut other) } else { (&mut other, &mut self) };
-        matching.matched.push(pattern);
-        matching.inside.push((pattern, Arc::clone(automaton)));
-        failing.outside.push((pattern, Arc::clone(automaton)));
-        if other.finds_example(budget)? {
-            return Ok(if is_inside { vec![self, other] } else { vec![other, self] });
-        }
-        // The pattern says nothing about it that the others do not say.
-        if is_inside {
-            self.inside.pop()
-        } else {
-            self.outside.pop()
+        let side = |matches: bool| {
+            let (before, automaton) = (self.cut.clone(), Arc::clone(automaton));
+            let cut = Some(Rc::new(Cut { before, pattern, automaton, matches, keys: OnceCell::new() }));
+            let matched = self.matched.iter().copied().chain(matches.then_some(pattern)).collect();
+            Region { matched, cut, example: self.example.clone() }
         };
-        Ok(vec![self])
+        let mut other = side(!is_inside);
+        if other.finds_example(budget)? {
+            let here = side(is_inside);
+            return Ok(if is_inside { vec![here, other] } else { vec![other, here] });
+        }
+        Ok(vec![Region {
+            matched: if is_inside { side(true).matched } else { self.matched.clone() },
+            ..self
+        }])
     }
 
     /// Looks for a key, and says whether there is one.
     fn finds_example(&mut self, budget: &Budget) -> Result<bool> {
-        let automata = |list: &[Pattern]| list.iter().map(|(_, dfa)| Arc::clone(dfa)).collect::<Vec<_>>();
-        let found = regular::shortest_text(&automata(&self.inside), &automata(&self.outside), budget)?;
+        let side = |matches: bool| {
+            let cuts = self.cuts().into_iter().filter(|cut| cut.matches == matches);
+            cuts.map(|cut| Arc::clone(&cut.automaton)).collect::<Vec<_>>()
+        };
+        let found = regular::shortest_text(&side(true), &side(false), budget)?;
         let is_found = found.is_some();
         self.example = found.unwrap_or_default();
         Ok(is_found)
+    }
+}
+
+impl Cut {
+    /// The keys on its side. It recurses once for each cut before it, each of which has made one more region.
+    fn keys(&self, budget: &Budget) -> Result<Arc<Dfa>> {
+        if let Some(keys) = self.keys.get() {
+            return Ok(Arc::clone(keys));
+        }
+        let keys = match (&self.before, self.matches) {
+            (None, true) => Arc::clone(&self.automaton),
+            (None, false) => Arc::new(Dfa::any_text().difference(&self.automaton, budget)?),
+            (Some(before), true) => Arc::new(before.keys(budget)?.intersection(&self.automaton, budget)?),
+            (Some(before), false) => Arc::new(before.keys(budget)?.difference(&self.automaton, budget)?),
+        };
+        Ok(Arc::clone(self.keys.get_or_init(|| keys)))
     }
 }
 

@@ -96,7 +96,7 @@ impl<'b> Languages<'b> {
             return Ok(expr);
         }
         let Some(dfa) = self.known.automata.get(&body).map(Arc::clone) else { return Ok(expr) };
-        let made = self.made(body, None, |_| Ok((*dfa).clone()))?;
+        let made = self.made(body, None, |_| Ok(dfa))?;
         Ok(most.map_or(made, |most| self.builder.at_most(made, most)))
     }
 
@@ -106,7 +106,7 @@ impl<'b> Languages<'b> {
         &mut self,
         expr: ExprId,
         source: Option<String>,
-        compute: impl FnOnce(&Budget) -> Result<Dfa>,
+        compute: impl FnOnce(&Budget) -> Result<Arc<Dfa>>,
     ) -> Result<ExprId> {
         if let Some(&made) = self.known.made.get(&expr) {
             return Ok(made);
@@ -116,7 +116,7 @@ impl<'b> Languages<'b> {
             Some(source) => {
                 let dfa = match self.known.automata.get(&expr) {
                     Some(dfa) => Arc::clone(dfa),
-                    None => Arc::new(compute(self.budget)?),
+                    None => compute(self.budget)?,
                 };
                 self.known.automata.insert(expr, Arc::clone(&dfa));
                 self.builder.automaton(Automaton { source, dfa: dfa.into() })

@@ -82,7 +82,7 @@ impl Remainders {
 
     /// Whether the numbers from zero up to a cut may have all remainders. If not, most remainders would be made for nothing.
     fn may_all_come_below(&self, high: &Cut) -> bool {
-        *high > Cut::above(Decimal::from(self.period() as i64))
+        i64::try_from(self.period()).is_ok_and(|period| *high > Cut::above(Decimal::from(period)))
     }
 
     /// Whether no number from zero on for which the condition holds lies below a cut.
