@@ -3,10 +3,11 @@
 //! Whether a list can be completed depends on which of its parts match something, and on how many keys there are for
 //! the others. Both are facts about the grammar, gathered here for the passes and for the oracle.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::{Count, Entry, Layout, Order};
+use crate::ir::members::{Count, Entry, Layout, Order, Part, Variant};
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::members::{Conditions, capacity};
@@ -39,22 +40,21 @@ pub fn conditions(
     Conditions::new(layout, &capacities, &|part| is_live(parts[part as usize]), budget)
 }
 
-/// Whether some list meets the conditions, where that is plain: the list of all entries that can be there, each written
-/// in the first way that it can be.
+/// Whether some list meets the conditions, where that is plain: the list of all entries that can be there, each written so
+/// that it counts for most of what is still missing.
 pub(super) fn is_plainly_satisfiable(
     layout: &Layout,
     parts: &[ExprId],
     is_live: &dyn Fn(ExprId) -> bool,
 ) -> bool {
     let is_live = |part: u32| parts.get(part as usize).is_some_and(|&part| is_live(part));
-    let written = |entry: &Entry| entry.variants.iter().position(|variant| is_live(variant.value));
-    let chosen: Vec<Option<usize>> = layout.entries.iter().map(written).collect();
-    let is_there = |entry: u32| chosen.get(entry as usize).is_some_and(Option::is_some);
+    let is_writable = |entry: &Entry| entry.variants.iter().any(|variant| is_live(variant.value));
+    let is_there = |entry: u32| layout.entries.get(entry as usize).is_some_and(is_writable);
     layout.order != Order::Sequence
         && is_live(layout.separator)
-        && layout.entries.iter().zip(&chosen).all(|(entry, chosen)| !entry.required || chosen.is_some())
+        && layout.entries.iter().all(|entry| !entry.required || is_writable(entry))
         && layout.implies.iter().all(|&(first, second)| !is_there(first) || is_there(second))
-        && counts_are_met(layout, &chosen)
+        && counts_are_met(layout, &is_live)
 }
 
 /// Whether no list meets the conditions, where that is plain: an entry that must be there cannot be.
@@ -68,18 +68,26 @@ pub(super) fn is_plainly_unsatisfiable(
     layout.entries.iter().any(|entry| entry.required && !is_there(entry))
 }
 
-/// Whether the list of those entries that are chosen, each in the way that is chosen, has as many members as it should.
-fn counts_are_met(layout: &Layout, chosen: &[Option<usize>]) -> bool {
-    let mut counts = vec![0_u32; layout.counters.len()];
-    for (entry, chosen) in layout.entries.iter().zip(chosen) {
-        for &counter in chosen.iter().flat_map(|&way| &entry.variants[way].counters) {
+/// Whether that list has as many members as it should.
+fn counts_are_met(layout: &Layout, is_live: &dyn Fn(Part) -> bool) -> bool {
+    let bounds = &layout.counters;
+    let mut counts = vec![0_u32; bounds.len()];
+    for entry in &layout.entries {
+        let is_missing = |&&counter: &&u32| {
+            let at = counter as usize;
+            bounds.get(at).is_some_and(|bounds| counts[at] < bounds.min)
+        };
+        let gain = |variant: &&Variant| variant.counters.iter().filter(is_missing).count();
+        let written = entry.variants.iter().filter(|variant| is_live(variant.value));
+        let Some(written) = written.min_by_key(|variant| Reverse(gain(variant))) else { continue };
+        for &counter in &written.counters {
             let Some(count) = counts.get_mut(counter as usize) else { return false };
             *count += 1;
         }
     }
     let is_met =
         |(count, bounds): (&u32, &Count)| *count >= bounds.min && bounds.max.is_none_or(|max| *count <= max);
-    counts.iter().zip(&layout.counters).all(is_met)
+    counts.iter().zip(bounds).all(is_met)
 }
 
 /// Whether an expression is plainly without end, and every beginning of its texts too. That others are not so plain does

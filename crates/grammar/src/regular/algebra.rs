@@ -3,7 +3,13 @@
 //! Each is a walk over pairs of states, then minimisation. A missing state stands for a side that has failed, so the
 //! walk never needs an explicit dead state. Complement is within UTF-8: all valid text minus the language.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::Hasher;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use smallvec::SmallVec;
 
 use super::builder::DfaBuilder;
 use super::dfa::{Dfa, StateId};
@@ -20,6 +26,9 @@ enum Operation {
 
 /// A state of each side, [`FAILED`] once that side has failed.
 type Pair = (StateId, StateId);
+
+/// The edges of a state, as [`Dfa::edges`] has them.
+type Edges<'d> = &'d [(u8, u8, StateId)];
 
 /// No state: no automaton has so many.
 const FAILED: StateId = StateId::MAX;
@@ -135,6 +144,113 @@ fn product(left: &Dfa, right: &Dfa, operation: Operation, budget: &Budget) -> Re
     builder.finish(budget)
 }
 
+/// The first of the shortest texts that are in all of `inside` and in none of `outside`. No automaton is made.
+pub fn shortest_text(inside: &[Arc<Dfa>], outside: &[Arc<Dfa>], budget: &Budget) -> Result<Option<Vec<u8>>> {
+    let automata = inside.iter().chain(outside).map(|dfa| &**dfa);
+    let search = Search {
+        automata: std::iter::once(Dfa::any_text()).chain(automata).collect(),
+        needed: inside.len() + 1,
+    };
+    search.run(budget)
+}
+
+/// A search for a text, breadth first.
+struct Search<'d> {
+    automata: Vec<&'d Dfa>,
+    /// The text is to be in so many of them, which come first, and not in the others.
+    needed: usize,
+}
+
+impl Search<'_> {
+    fn run(&self, budget: &Budget) -> Result<Option<Vec<u8>>> {
+        let width = self.automata.len();
+        // The states that were reached, of all automata each time; the place before each, and the byte that leads from there.
+        let mut reached: Vec<StateId> = self.automata.iter().map(|dfa| dfa.start()).collect();
+        let mut before: Vec<(u32, u8)> = vec![(0, 0)];
+        let mut seen: HashTable<u32> = HashTable::new();
+        if !self.is_alive(&reached) {
+            return Ok(None);
+        }
+        seen.insert_unique(hash_of(&reached), 0, |_| 0);
+        let mut next = Vec::with_capacity(width);
+        let mut at = 0;
+        while at < before.len() {
+            budget.check_states(before.len())?;
+            if self.accepts(&reached[at * width..][..width]) {
+                return Ok(Some(way_to(&before, at)));
+            }
+            let mut rest: SmallVec<[Edges<'_>; 8]> = self
+                .automata
+                .iter()
+                .zip(&reached[at * width..])
+                .map(|(dfa, &state)| edges_of(dfa, state))
+                .collect();
+            let mut low = 0;
+            while low < 256 {
+                let end = next_states(&mut rest, low, &mut next);
+                if self.is_alive(&next) {
+                    let tuple = |place: &u32| &reached[*place as usize * width..][..width];
+                    let entry = seen.entry(
+                        hash_of(&next),
+                        |place| tuple(place) == next,
+                        |place| hash_of(tuple(place)),
+                    );
+                    if let Entry::Vacant(slot) = entry {
+                        slot.insert(before.len() as u32);
+                        reached.extend_from_slice(&next);
+                        before.push((at as u32, low as u8));
+                    }
+                }
+                low = end;
+            }
+            at += 1;
+        }
+        Ok(None)
+    }
+
+    fn is_alive(&self, states: &[StateId]) -> bool {
+        states[..self.needed].iter().all(|&state| state != FAILED)
+    }
+
+    fn accepts(&self, states: &[StateId]) -> bool {
+        let accepts = |(dfa, &state): (&&Dfa, &StateId)| state != FAILED && dfa.is_accepting(state);
+        let mut accepts = self.automata.iter().zip(states).map(accepts);
+        accepts.by_ref().take(self.needed).all(|accepts| accepts) && !accepts.any(|accepts| accepts)
+    }
+}
+
+/// The states after byte `low`, given the edges that do not end before it; gives the first byte after which they are others.
+fn next_states(rest: &mut [Edges<'_>], low: u16, next: &mut Vec<StateId>) -> u16 {
+    next.clear();
+    let mut end = 256;
+    for edges in &*rest {
+        let (to, until) = target_at(edges.first(), low);
+        next.push(to);
+        end = end.min(until);
+    }
+    for edges in rest {
+        *edges = &edges[usize::from(edges.first().is_some_and(|edge| u16::from(edge.1) < end))..];
+    }
+    end
+}
+
+fn hash_of(states: &[StateId]) -> u64 {
+    let mut hasher = FxHasher::default();
+    states.iter().for_each(|&state| hasher.write_u32(state));
+    hasher.finish()
+}
+
+/// The bytes that lead to a place, given the place before each.
+fn way_to(before: &[(u32, u8)], mut at: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while at != 0 {
+        bytes.push(before[at].1);
+        at = before[at].0 as usize;
+    }
+    bytes.reverse();
+    bytes
+}
+
 fn edges_of(dfa: &Dfa, state: StateId) -> &[(u8, u8, StateId)] {
     if state == FAILED { &[] } else { dfa.edges(state) }
 }
@@ -203,6 +319,30 @@ mod tests {
         let not_a = class(&[('a', 'a')]).complement(&Budget::default()).unwrap();
         assert!(not_a.matches(b"") && not_a.matches(b"aa") && not_a.matches("é".as_bytes()));
         assert!(!not_a.matches(b"a") && !not_a.matches(b"\xff") && !not_a.matches(b"\xed\xa0\x80"));
+    }
+
+    #[test]
+    fn the_shortest_text_is_found_where_there_is_one() {
+        let budget = Budget::default();
+        let pair = |set: &Dfa| {
+            let mut nfa = crate::regular::Nfa::new(&budget);
+            let [start, middle, end] = std::array::from_fn(|_| nfa.add_state().unwrap());
+            nfa.add_dfa(start, set, middle).unwrap();
+            nfa.add_dfa(middle, set, end).unwrap();
+            Arc::new(nfa.determinize(start, end).unwrap())
+        };
+        let letters = pair(&class(&[('a', 'c'), ('é', 'é')]));
+        let without_a = pair(&class(&[('b', 'z'), ('é', 'é')]));
+        let find = |inside: &[&Arc<Dfa>], outside: &[&Arc<Dfa>]| {
+            let list = |list: &[&Arc<Dfa>]| list.iter().map(|dfa| Arc::clone(dfa)).collect::<Vec<_>>();
+            shortest_text(&list(inside), &list(outside), &budget).unwrap()
+        };
+        assert_eq!(find(&[], &[]), Some(Vec::new()));
+        assert_eq!(find(&[&letters], &[]), Some(b"aa".to_vec()));
+        assert_eq!(find(&[&letters, &without_a], &[]), Some(b"bb".to_vec()));
+        assert_eq!(find(&[&without_a], &[&letters]), Some(b"bd".to_vec()));
+        assert_eq!(find(&[&letters, &without_a], &[&letters]), None);
+        assert_eq!(find(&[&Arc::new(class(&[]))], &[]), None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! For code that knows its automaton (Aho-Corasick, a suffix automaton, a product). Where the construction is not
 //! deterministic, use [`super::Nfa`].
 
-use super::dfa::{Dfa, State, StateId};
-use super::partition::{Transition, equivalence_classes};
+use super::dfa::{Dfa, StateId};
+use super::minimize::{minimal, numbered};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Budget;
 
@@ -18,11 +18,11 @@ pub struct DfaBuilder {
 
 /// The bytes `low..=high` lead from one state to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Edge {
-    from: StateId,
-    low: u8,
-    high: u8,
-    to: StateId,
+pub(super) struct Edge {
+    pub(super) from: StateId,
+    pub(super) low: u8,
+    pub(super) high: u8,
+    pub(super) to: StateId,
 }
 
 impl DfaBuilder {
@@ -64,26 +64,18 @@ impl DfaBuilder {
 
     /// The minimal automaton of the same language: unreachable and dead states go, equivalent ones merge.
     pub fn finish(self, budget: &Budget) -> Result<Dfa> {
-        let mut rows = self.into_rows(budget)?;
-        let alive = useful_states(&rows.accepting, |state| rows.of(state).iter().map(|edge| edge.to));
-        if !alive.iter().all(|&alive| alive) {
-            rows = rows.keep(&alive);
-        }
-        if rows.accepting.is_empty() {
-            return Ok(Dfa::from_states(Vec::new()));
-        }
-        let classes = equivalence_classes(&rows.accepting, &rows.transitions(budget)?, budget)?;
-        Ok(rows.quotient(&classes))
+        minimal(&self.into_rows(budget)?, budget)
     }
 
     /// The same for states of which no two are equivalent and none is dead: only unreachable ones go.
     pub(super) fn finish_distinct(self, budget: &Budget) -> Result<Dfa> {
         let rows = self.into_rows(budget)?;
-        let each: Vec<u32> = (0..rows.accepting.len() as u32).collect();
-        Ok(rows.quotient(&each))
+        let ways = |state: u32| rows.of(state as usize).iter().map(|edge| (edge.low, edge.high, edge.to));
+        let row = |state: u32| (rows.accepting[state as usize], ways(state));
+        Ok(if rows.accepting.is_empty() { Dfa::empty() } else { numbered(rows.accepting.len(), 0, row) })
     }
 
-    fn into_rows(mut self, budget: &Budget) -> Result<Rows> {
+    pub(super) fn into_rows(mut self, budget: &Budget) -> Result<Rows> {
         budget.check_states(self.len())?;
         if !self.edges.is_sorted() {
             self.edges.sort_unstable();
@@ -96,11 +88,11 @@ impl DfaBuilder {
 }
 
 /// An automaton whose edges are sorted.
-struct Rows {
-    accepting: Vec<bool>,
-    edges: Vec<Edge>,
+pub(super) struct Rows {
+    pub(super) accepting: Vec<bool>,
+    pub(super) edges: Vec<Edge>,
     /// Where the edges of each state begin, and where all of them end.
-    starts: Vec<u32>,
+    pub(super) starts: Vec<u32>,
 }
 
 impl Rows {
@@ -115,59 +107,8 @@ impl Rows {
         Rows { accepting, edges, starts }
     }
 
-    fn of(&self, state: usize) -> &[Edge] {
+    pub(super) fn of(&self, state: usize) -> &[Edge] {
         &self.edges[self.starts[state] as usize..self.starts[state + 1] as usize]
-    }
-
-    /// Without the states that are not in `alive`, and the edges from and to them.
-    fn keep(self, alive: &[bool]) -> Self {
-        let mut names = 0..;
-        let renamed: Vec<Option<StateId>> =
-            alive.iter().map(|&alive| if alive { names.next() } else { None }).collect();
-        let rename = |edge: Edge| {
-            Some(Edge { from: renamed[edge.from as usize]?, to: renamed[edge.to as usize]?, ..edge })
-        };
-        let edges = self.edges.into_iter().filter_map(rename).collect();
-        let accepting = self.accepting.into_iter().zip(alive).filter_map(|(at, alive)| alive.then_some(at));
-        Rows::new(accepting.collect(), edges)
-    }
-
-    /// The edges over the coarsest classes of bytes that no edge tells apart.
-    fn transitions(&self, budget: &Budget) -> Result<Vec<Transition>> {
-        let class_of = byte_classes(self.edges.iter().map(|edge| (edge.low, edge.high)));
-        let labels = |edge: &Edge| class_of[edge.low as usize]..=class_of[edge.high as usize];
-        let mut transitions = Vec::with_capacity(self.edges.iter().map(|edge| labels(edge).count()).sum());
-        for edge in &self.edges {
-            budget.tick()?;
-            let &Edge { from, to, .. } = edge;
-            transitions.extend(labels(edge).map(|label| Transition { from, label: u32::from(label), to }));
-        }
-        Ok(transitions)
-    }
-
-    /// One state for each class, numbered breadth first.
-    fn quotient(&self, classes: &[u32]) -> Dfa {
-        let mut number: Vec<Option<StateId>> = vec![None; classes.len()];
-        let mut members = vec![0_usize];
-        number[classes[0] as usize] = Some(0);
-        let mut states = Vec::new();
-        let mut edges: Vec<(u8, u8, StateId)> = Vec::new();
-        while states.len() < members.len() {
-            let member = members[states.len()];
-            edges.clear();
-            for &Edge { low, high, to, .. } in self.of(member) {
-                let target = *number[classes[to as usize] as usize].get_or_insert_with(|| {
-                    members.push(to as usize);
-                    members.len() as StateId - 1
-                });
-                match edges.last_mut() {
-                    Some(last) if last.2 == target && last.1.checked_add(1) == Some(low) => last.1 = high,
-                    _ => edges.push((low, high, target)),
-                }
-            }
-            states.push(State { accepting: self.accepting[member], edges: edges.as_slice().into() });
-        }
-        Dfa::from_states(states)
     }
 }
 
@@ -235,7 +176,7 @@ fn flood<T: Iterator<Item = u32>>(
 }
 
 /// For each byte the number of its class: bytes that lie in the same of `ranges` share one. Classes are intervals.
-fn byte_classes(ranges: impl Iterator<Item = (u8, u8)>) -> [u8; 256] {
+pub(super) fn byte_classes(ranges: impl Iterator<Item = (u8, u8)>) -> [u8; 256] {
     let mut starts = [false; 257];
     for (low, high) in ranges {
         starts[low as usize] = true;

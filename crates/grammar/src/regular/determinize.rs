@@ -2,12 +2,15 @@
 //!
 //! Only what stands below a conjunction or a complement comes here, so counted repeats are simply unrolled, within
 //! the limit on states. A survey first finds what is not regular; the conjunctions, complements and bounds of the length
-//! inside are then made one after the other, innermost first, and stand as ready automata in what is around them. Nothing recurses:
+//! inside are then made one after the other, innermost first, and stand as ready automata in what is around them. All of
+//! that is over letters where it is text, and over bytes where it may be something else ([`Symbols`]). Nothing recurses:
 //! expressions may nest as deep as a chain of rules is long.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::charset::CharSet;
 use super::dfa::Dfa;
+use super::letters::Alphabet;
 use super::nfa::{Nfa, NfaStateId};
 use super::tag_text::TagText;
 use crate::error::{Error, Result};
@@ -59,14 +62,58 @@ impl ExprSource for Grammar {
 /// Rules are followed. Fails with [`crate::ErrorKind::Unsupported`] on what is not regular or not text: a recursive
 /// rule, tokens, tag dispatch, and rules with limits or captures of their own.
 pub fn determinize(source: &impl ExprSource, root: ExprId, budget: &Budget) -> Result<Dfa> {
-    let mut ready = FxHashMap::default();
     let mut survey = Survey::new(source, "a conjunction or a complement", budget);
     survey.visit(root)?;
+    let symbols = survey.alphabet()?.map_or(Symbols::Bytes, Symbols::Letters);
+    let mut work = Work { source, symbols, ready: FxHashMap::default(), budget };
     for id in survey.found {
-        let dfa = combine(source, id, &ready, budget)?;
-        ready.insert(id, dfa);
+        let dfa = work.combine(id)?;
+        work.ready.insert(id, dfa);
     }
-    automaton_of(source, root, &ready, budget)
+    let dfa = work.automaton_of(root)?;
+    work.symbols.spelled(dfa, budget)
+}
+
+/// What the edges of automata are labelled with while they are put together.
+enum Symbols {
+    /// The bytes of what may not be text.
+    Bytes,
+    /// The letters of text.
+    Letters(Alphabet),
+}
+
+impl Symbols {
+    fn any_text(&self) -> &Dfa {
+        match self {
+            Symbols::Bytes => Dfa::any_text(),
+            Symbols::Letters(alphabet) => alphabet.any_text(),
+        }
+    }
+
+    fn at_most(&self, dfa: &Dfa, most: u32, budget: &Budget) -> Result<Dfa> {
+        match self {
+            Symbols::Bytes => dfa.at_most(most, budget),
+            Symbols::Letters(_) => dfa.at_most_symbols(most, budget),
+        }
+    }
+
+    fn add_literal(&self, nfa: &mut Nfa<'_>, from: NfaStateId, bytes: &[u8], to: NfaStateId) -> Result<()> {
+        match (self, std::str::from_utf8(bytes)) {
+            (Symbols::Letters(alphabet), Ok(text)) => {
+                let letters: Vec<u8> = text.chars().map(|c| alphabet.letter(c)).collect();
+                nfa.add_literal(from, &letters, to)
+            }
+            _ => nfa.add_literal(from, bytes, to),
+        }
+    }
+
+    /// An automaton over these as one over bytes.
+    fn spelled(&self, dfa: Dfa, budget: &Budget) -> Result<Dfa> {
+        match self {
+            Symbols::Bytes => Ok(dfa),
+            Symbols::Letters(alphabet) => alphabet.spelled(&dfa, budget),
+        }
+    }
 }
 
 /// What is still to be done for an expression.
@@ -124,6 +171,30 @@ impl<'s, S: ExprSource> Survey<'s, S> {
         Ok(())
     }
 
+    /// The letters of what was looked at, if it is all text, and has more than ASCII in it: bytes are letters there.
+    fn alphabet(&self) -> Result<Option<Alphabet>> {
+        let mut sets: Vec<&[(char, char)]> = Vec::new();
+        let mut chars: FxHashSet<char> = FxHashSet::default();
+        for &id in &self.done {
+            match self.source.expr(id) {
+                Expr::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                    Ok(text) => chars.extend(text.chars()),
+                    Err(_) => return Ok(None),
+                },
+                Expr::Class(set) => sets.push(set.ranges()),
+                Expr::Automaton(_) | Expr::Tagged { .. } => return Ok(None),
+                _ => {}
+            }
+        }
+        let is_wide = |set: &&[(char, char)]| set.iter().any(|range| !range.1.is_ascii());
+        let is_ascii = chars.iter().all(char::is_ascii) && !sets.iter().any(is_wide);
+        if is_ascii && !self.found.iter().any(|&id| matches!(self.source.expr(id), Expr::Not(_))) {
+            return Ok(None);
+        }
+        let single: Vec<(char, char)> = chars.into_iter().map(|c| (c, c)).collect();
+        Alphabet::new(sets.into_iter().chain(single.chunks(1)), self.budget)
+    }
+
     /// The body of a rule reference, after a check that the expression is text.
     fn leaf_body(&self, expr: &Expr) -> Result<Option<ExprId>> {
         let misplaced =
@@ -148,62 +219,77 @@ impl<'s, S: ExprSource> Survey<'s, S> {
     }
 }
 
-type Ready = FxHashMap<ExprId, Dfa>;
-
-/// The automaton of a conjunction, complement or bound whose insides are ready.
-fn combine(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Budget) -> Result<Dfa> {
-    match source.expr(id) {
-        Expr::Not(item) => automaton_of(source, *item, ready, budget)?.complement(budget),
-        Expr::And(items) => {
-            let mut all: Option<Dfa> = None;
-            for &item in items {
-                let next = automaton_of(source, item, ready, budget)?;
-                all = Some(match all {
-                    None => next,
-                    Some(all) => all.intersection(&next, budget)?,
-                });
-            }
-            // A conjunction of nothing leaves all text.
-            Ok(all.unwrap_or_else(|| Dfa::any_text().clone()))
-        }
-        Expr::AtMost { body, most } => automaton_of(source, *body, ready, budget)?.at_most(*most, budget),
-        _ => unreachable!("the survey lists no others"),
-    }
+/// Automata in the making.
+struct Work<'s, 'b, S> {
+    source: &'s S,
+    symbols: Symbols,
+    /// Those of conjunctions, complements and bounds.
+    ready: FxHashMap<ExprId, Dfa>,
+    budget: &'b Budget,
 }
 
-fn automaton_of(source: &impl ExprSource, id: ExprId, ready: &Ready, budget: &Budget) -> Result<Dfa> {
-    if let Some(dfa) = ready.get(&id) {
-        return Ok(dfa.clone());
+impl<S: ExprSource> Work<'_, '_, S> {
+    /// The automaton of a conjunction, complement or bound whose insides are ready.
+    fn combine(&self, id: ExprId) -> Result<Dfa> {
+        match self.source.expr(id) {
+            Expr::Not(item) => self.symbols.any_text().difference(&self.automaton_of(*item)?, self.budget),
+            Expr::And(items) => {
+                let all = items.iter().map(|&item| self.automaton_of(item)).collect::<Result<Vec<_>>>()?;
+                self.intersection(all)
+            }
+            Expr::AtMost { body, most } => {
+                self.symbols.at_most(&self.automaton_of(*body)?, *most, self.budget)
+            }
+            _ => unreachable!("the survey lists no others"),
+        }
     }
-    if let Expr::Automaton(automaton) = source.expr(id) {
-        return Ok(Dfa::clone(&automaton.dfa));
+
+    /// The words of all of these. Small automata come first, because the largest is multiplied by what is left of them.
+    fn intersection(&self, mut all: Vec<Dfa>) -> Result<Dfa> {
+        all.sort_by_key(Dfa::len);
+        let both = |one: Dfa, other: Dfa| one.intersection(&other, self.budget);
+        // A conjunction of nothing leaves all text.
+        all.into_iter()
+            .map(Ok)
+            .reduce(|one, other| both(one?, other?))
+            .unwrap_or_else(|| Ok(self.symbols.any_text().clone()))
     }
-    let mut nfa = Nfa::new(budget);
-    let (start, end) = (nfa.add_state()?, nfa.add_state()?);
-    let mut layout = Layout { source, ready, budget, nfa, tasks: Vec::new(), placed: FxHashSet::default() };
-    layout.place(id, start, end);
-    while let Some((id, from, to)) = layout.tasks.pop() {
-        budget.tick()?;
-        layout.lay(id, from, to)?;
+
+    fn automaton_of(&self, id: ExprId) -> Result<Dfa> {
+        if let Some(dfa) = self.ready.get(&id) {
+            return Ok(dfa.clone());
+        }
+        if let Expr::Automaton(automaton) = self.source.expr(id) {
+            return Ok(Dfa::clone(&automaton.dfa));
+        }
+        let mut nfa = Nfa::new(self.budget);
+        let (start, end) = (nfa.add_state()?, nfa.add_state()?);
+        let (placed, classes) = (FxHashSet::default(), FxHashMap::default());
+        let mut layout = Layout { work: self, nfa, tasks: Vec::new(), placed, classes };
+        layout.place(id, start, end);
+        while let Some((id, from, to)) = layout.tasks.pop() {
+            self.budget.tick()?;
+            layout.lay(id, from, to)?;
+        }
+        layout.nfa.determinize(start, end)
     }
-    layout.nfa.determinize(start, end)
 }
 
 /// An expression and the states that it is to connect.
 type Task = (ExprId, NfaStateId, NfaStateId);
 
 /// Lays expressions out as states, by a list of tasks instead of recursion.
-struct Layout<'s, 'b, S> {
-    source: &'s S,
-    ready: &'s Ready,
-    budget: &'b Budget,
+struct Layout<'w, 's, 'b, S> {
+    work: &'w Work<'s, 'b, S>,
     nfa: Nfa<'b>,
     tasks: Vec<Task>,
     /// Tasks that were given already; doing one twice adds nothing, and shared rules would do it without end.
     placed: FxHashSet<Task>,
+    /// The letters of classes that were met.
+    classes: FxHashMap<ExprId, Vec<(u8, u8)>>,
 }
 
-impl<S: ExprSource> Layout<'_, '_, S> {
+impl<S: ExprSource> Layout<'_, '_, '_, S> {
     fn place(&mut self, id: ExprId, from: NfaStateId, to: NfaStateId) {
         if self.placed.insert((id, from, to)) {
             self.tasks.push((id, from, to));
@@ -211,12 +297,12 @@ impl<S: ExprSource> Layout<'_, '_, S> {
     }
 
     fn lay(&mut self, id: ExprId, from: NfaStateId, to: NfaStateId) -> Result<()> {
-        let (source, ready) = (self.source, self.ready);
+        let Work { source, symbols, ready, .. } = self.work;
         match source.expr(id) {
             Expr::Never => {}
             Expr::Empty => self.nfa.add_empty(from, to),
-            Expr::Bytes(bytes) => self.nfa.add_literal(from, bytes, to)?,
-            Expr::Class(set) => self.nfa.add_class(from, set, to)?,
+            Expr::Bytes(bytes) => symbols.add_literal(&mut self.nfa, from, bytes, to)?,
+            Expr::Class(set) => self.lay_class(id, set, from, to)?,
             Expr::Automaton(automaton) => self.nfa.add_dfa(from, &automaton.dfa, to)?,
             Expr::Seq(items) => self.lay_seq(items, from, to)?,
             Expr::Alt(items) => items.iter().for_each(|&item| self.place(item, from, to)),
@@ -236,6 +322,13 @@ impl<S: ExprSource> Layout<'_, '_, S> {
                 unreachable!("the survey refuses what is not text")
             }
         }
+        Ok(())
+    }
+
+    fn lay_class(&mut self, id: ExprId, set: &CharSet, from: NfaStateId, to: NfaStateId) -> Result<()> {
+        let Symbols::Letters(alphabet) = &self.work.symbols else { return self.nfa.add_class(from, set, to) };
+        let letters = self.classes.entry(id).or_insert_with(|| alphabet.letters(set));
+        letters.iter().for_each(|&(low, high)| self.nfa.add_range(from, low, high, to));
         Ok(())
     }
 
@@ -267,7 +360,7 @@ impl<S: ExprSource> Layout<'_, '_, S> {
         self.nfa.add_empty(from, states[Dfa::START as usize]);
         let back = if repeats { states[Dfa::START as usize] } else { to };
         for (state, &at) in (0..).zip(&states) {
-            self.budget.tick()?;
+            self.work.budget.tick()?;
             for (low, high, target) in text.edges(state) {
                 self.nfa.add_range(at, low, high, states[target as usize]);
             }
@@ -312,9 +405,72 @@ impl<S: ExprSource> Layout<'_, '_, S> {
     }
 
     fn lay_once(&mut self, body: ExprId, from: NfaStateId) -> Result<NfaStateId> {
-        self.budget.tick()?;
+        self.work.budget.tick()?;
         let next = self.nfa.add_state()?;
         self.place(body, from, next);
         Ok(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Builder;
+
+    /// An expression of `steps` random steps, each over those before.
+    fn random(builder: &mut Builder, seed: &mut u64, steps: usize) -> ExprId {
+        let mut draw = |below: usize| {
+            *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (*seed >> 33) as usize % below
+        };
+        let sets = [
+            CharSet::any(),
+            CharSet::new([('a', 'b')]),
+            CharSet::new([('b', 'é'), ('\u{d000}', '\u{1ffff}')]),
+            CharSet::new([('\u{7f}', '\u{d7ff}'), ('\u{e001}', '\u{e001}')]),
+        ];
+        let mut made = vec![builder.bytes("ab"), builder.bytes("é漢"), builder.empty()];
+        made.extend(sets.map(|set| builder.class(set)));
+        for _ in 0..steps {
+            let [one, other] = [made[draw(made.len())], made[draw(made.len())]];
+            let (min, more) = (draw(3) as u32, draw(3) as u32);
+            made.push(match draw(7) {
+                0 => builder.seq([one, other]),
+                1 => builder.alt([one, other]),
+                2 => builder.and([one, other]),
+                3 => builder.not(one),
+                4 => builder.at_most(one, more),
+                5 => builder.repeat(one, min, Some(min + more)),
+                _ => builder.repeat(one, min, None),
+            });
+        }
+        made.pop().unwrap_or_else(|| builder.never())
+    }
+
+    #[test]
+    fn letters_and_bytes_come_to_the_same() {
+        let budget = Budget::default();
+        let mut seed = 7;
+        let mut wide = 0;
+        for round in 0..400 {
+            let mut builder = Builder::new(budget.limits());
+            let root = random(&mut builder, &mut seed, 3 + round % 6);
+            let mut survey = Survey::new(&builder, "a test", &budget);
+            survey.visit(root).unwrap();
+            let Some(alphabet) = survey.alphabet().unwrap() else { continue };
+            wide += 1;
+            let mut automata = [Symbols::Bytes, Symbols::Letters(alphabet)].map(|symbols| {
+                let mut work =
+                    Work { source: &builder, symbols, ready: FxHashMap::default(), budget: &budget };
+                for &id in &survey.found {
+                    let dfa = work.combine(id).unwrap();
+                    work.ready.insert(id, dfa);
+                }
+                work.symbols.spelled(work.automaton_of(root).unwrap(), &budget).unwrap()
+            });
+            let [bytes, letters] = &mut automata;
+            assert_eq!(bytes, letters, "round {round}");
+        }
+        assert!(wide > 200, "{wide} of them are over letters");
     }
 }

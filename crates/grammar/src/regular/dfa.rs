@@ -81,6 +81,11 @@ impl Dfa {
         Dfa { states: states.into(), fingerprint: OnceLock::new() }
     }
 
+    /// The empty language.
+    pub(super) fn empty() -> Self {
+        Self::from_states(Vec::new())
+    }
+
     /// The fingerprint that `compute` makes of it, made once: some automata live as long as the process, and go into a
     /// thousand grammars. Callers have one way to make fingerprints between them.
     pub fn fingerprint(&self, compute: impl FnOnce(&Self) -> u128) -> u128 {

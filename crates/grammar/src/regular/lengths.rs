@@ -77,7 +77,7 @@ fn bounds(expr: &Expr, known: impl Fn(ExprId) -> (u32, Option<u32>)) -> (u32, Op
 /// The length of the shortest text of an automaton, and of the longest if there is one, in code points.
 fn of_automaton(dfa: &Dfa) -> (u32, Option<u32>) {
     let shortest = dfa.distances().first().copied().unwrap_or(u32::MAX);
-    (shortest, longest(dfa))
+    (shortest, longest(dfa, leads))
 }
 
 /// Whether a byte of a range begins a code point, which it does unless all of them continue one.
@@ -88,12 +88,17 @@ fn leads(low: u8, high: u8) -> bool {
 impl Dfa {
     /// For each state the code points that are to follow at least before an end.
     pub fn distances(&self) -> Vec<u32> {
+        self.distances_by(leads)
+    }
+
+    /// For each state the edges that are to be taken at least before an end, of those that count.
+    fn distances_by(&self, counts: impl Fn(u8, u8) -> bool) -> Vec<u32> {
         let mut before: Vec<Vec<(StateId, u32)>> = vec![Vec::new(); self.len()];
         let mut distances = vec![u32::MAX; self.len()];
         let mut queue = VecDeque::new();
         for state in 0..self.len() as StateId {
             for &(low, high, next) in self.edges(state) {
-                before[next as usize].push((state, u32::from(leads(low, high))));
+                before[next as usize].push((state, u32::from(counts(low, high))));
             }
             if self.is_accepting(state) {
                 distances[state as usize] = 0;
@@ -114,18 +119,26 @@ impl Dfa {
 
     /// The texts of at most `most` code points; words that are no UTF-8 are none.
     pub fn at_most(&self, most: u32, budget: &Budget) -> Result<Dfa> {
-        let texts = self.intersection(Dfa::any_text(), budget)?;
-        if longest(&texts).is_some_and(|longest| longest <= most) {
-            return Ok(texts);
+        self.intersection(Dfa::any_text(), budget)?.at_most_by(most, leads, budget)
+    }
+
+    /// The words of at most `most` symbols.
+    pub(super) fn at_most_symbols(&self, most: u32, budget: &Budget) -> Result<Dfa> {
+        self.at_most_by(most, |_, _| true, budget)
+    }
+
+    fn at_most_by(&self, most: u32, counts: impl Fn(u8, u8) -> bool + Copy, budget: &Budget) -> Result<Dfa> {
+        if longest(self, counts).is_some_and(|longest| longest <= most) {
+            return Ok(self.clone());
         }
-        let distances = texts.distances();
+        let distances = self.distances_by(counts);
         let mut builder = DfaBuilder::new();
         let mut numbers: FxHashMap<(StateId, u32), StateId> = FxHashMap::default();
         let mut pairs: Vec<(StateId, u32)> = Vec::new();
         let mut visit = |pair: (StateId, u32), pairs: &mut Vec<_>, builder: &mut DfaBuilder| {
             *numbers.entry(pair).or_insert_with(|| {
                 pairs.push(pair);
-                builder.add_state(texts.is_accepting(pair.0))
+                builder.add_state(self.is_accepting(pair.0))
             })
         };
         if distances.first().is_some_and(|&shortest| shortest <= most) {
@@ -135,8 +148,8 @@ impl Dfa {
         while at < pairs.len() {
             budget.check_states(pairs.len())?;
             let (state, left) = pairs[at];
-            for &(low, high, next) in texts.edges(state) {
-                let left = left.checked_sub(u32::from(leads(low, high)));
+            for &(low, high, next) in self.edges(state) {
+                let left = left.checked_sub(u32::from(counts(low, high)));
                 if let Some(left) = left.filter(|&left| distances[next as usize] <= left) {
                     let to = visit((next, left), &mut pairs, &mut builder);
                     builder.add_edge(at as StateId, low, high, to);
@@ -148,8 +161,8 @@ impl Dfa {
     }
 }
 
-/// The length of the longest text, if there is one: none where the automaton has a circle.
-fn longest(dfa: &Dfa) -> Option<u32> {
+/// The length of the longest word by the edges that count, if there is one: none where the automaton has a circle.
+fn longest(dfa: &Dfa, counts: impl Fn(u8, u8) -> bool) -> Option<u32> {
     const OPEN: u32 = u32::MAX - 1;
     const UNKNOWN: u32 = u32::MAX;
     if dfa.is_empty() {
@@ -173,7 +186,7 @@ fn longest(dfa: &Dfa) -> Option<u32> {
             continue;
         }
         let beyond =
-            |&(low, high, next): &(u8, u8, StateId)| length[next as usize] + u32::from(leads(low, high));
+            |&(low, high, next): &(u8, u8, StateId)| length[next as usize] + u32::from(counts(low, high));
         length[state as usize] = edges.iter().map(beyond).max().unwrap_or(0);
     }
     Some(length[Dfa::START as usize])

@@ -3,9 +3,9 @@
 //! What needs intersection or complement is determinised here, ahead of time and within limits, so that the engine
 //! only ever sees automata in which every state can still reach an end.
 //!
-//! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one and minimises it
-//! (`partition` is the algorithm); `utf8` and `algebra`, operations that walk states; [`Nfa`], for constructions with
-//! choice; [`determinize`], which turns an expression of the intermediate form into an automaton; `string_trie`, with `free_text` and [`TagText`] on it, text without
+//! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one, `minimize`, `row_table` and
+//! `partition`, which make it small; `utf8` and `algebra`, operations that walk states; [`Nfa`], for constructions with
+//! choice; `letters`, text without the bytes; [`determinize`], which turns an expression of the intermediate form into an automaton; `string_trie`, with `free_text` and [`TagText`] on it, text without
 //! strings and text between tags; [`LazyDfa`]; [`substring`]; `lengths`, what can be said about the lengths of texts; `spelling`, texts as JSON writes them.
 
 mod algebra;
@@ -16,8 +16,11 @@ mod dfa;
 mod free_text;
 mod lazy_dfa;
 mod lengths;
+mod letters;
+mod minimize;
 mod nfa;
 mod partition;
+mod row_table;
 mod spelling;
 mod string_trie;
 mod substring;
@@ -27,6 +30,7 @@ mod utf8;
 #[cfg(test)]
 mod tests;
 
+pub use algebra::shortest_text;
 pub use builder::DfaBuilder;
 pub(crate) use builder::useful_states;
 pub use charset::CharSet;

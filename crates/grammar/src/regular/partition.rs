@@ -18,21 +18,19 @@ pub(crate) struct Transition {
     pub(crate) to: u32,
 }
 
-/// For each state the number of its class of equivalent states.
+/// For each state the number of its class of equivalent states: those of one colour, as all are that they lead to by the
+/// same labels.
 ///
-/// The automaton must be deterministic, and each of its states must be able to reach an accepting one.
-pub(crate) fn equivalence_classes(
-    accepting: &[bool],
+/// The automaton must be deterministic, and each of its states must mean something: where colours say which states accept,
+/// each must be able to reach an accepting one.
+pub(crate) fn equivalence_classes<C: Copy + Into<u32>>(
+    colours: &[C],
     transitions: &[Transition],
     budget: &Budget,
 ) -> Result<Vec<u32>> {
-    let mut blocks = Partition::whole(accepting.len());
-    for (state, _) in accepting.iter().enumerate().filter(|&(_, &accepting)| accepting) {
-        blocks.mark(state as u32);
-    }
-    blocks.split();
+    let mut blocks = Partition::by_key(colours.len(), |state| colours[state].into());
     let mut bundles = Partition::by_key(transitions.len(), |at| transitions[at].label);
-    let incoming = Incoming::new(accepting.len(), transitions);
+    let incoming = Incoming::new(colours.len(), transitions);
     let (mut next_block, mut next_bundle) = (1, 0);
     while next_bundle < bundles.len() {
         for &at in bundles.set(next_bundle) {
@@ -107,11 +105,6 @@ struct Set {
 }
 
 impl Partition {
-    /// One set of all elements, or none at all.
-    fn whole(count: usize) -> Self {
-        Self::by_key(count, |_| 0)
-    }
-
     /// The elements with equal keys together.
     fn by_key(count: usize, key: impl Fn(usize) -> u32) -> Self {
         let elements = sorted_by_key(count, &key);

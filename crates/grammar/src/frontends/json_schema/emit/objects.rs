@@ -187,7 +187,8 @@ impl Emitter<'_> {
         let algebra = &mut self.expander.algebra;
         let bears = shape.witnesses.iter().map(|witness| witness.value_in(region, algebra)).enumerate();
         let seen: Vec<_> = bears.filter(|(_, bears)| *bears != FormulaId::NEVER).collect();
-        let language = self.without_excluded(region.language);
+        let language = region.language(&mut self.expander.algebra.languages)?;
+        let language = self.without_excluded(language);
         list.keys = Some(language);
         let variants = self.variants(value, &seen, list)?;
         let json = matches!(list.writing, Writing::Json(_));

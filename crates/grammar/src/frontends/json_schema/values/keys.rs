@@ -4,6 +4,7 @@
 //! names differ only in which patterns they match, so they fall into a few regions, and a region answers every
 //! predicate at once.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,9 +13,9 @@ use indexmap::{IndexMap, IndexSet};
 
 use super::texts::{Languages, TextSet};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::{Automaton, Builder, Expr, ExprId};
+use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;
-use crate::regular::Dfa;
+use crate::regular::{self, Dfa};
 
 /// Names of keys, in order.
 pub type NameSet = IndexSet<Rc<str>, DefaultHashBuilder>;
@@ -147,13 +148,96 @@ fn listed(list: &KeyList, name: &str, languages: &mut Languages<'_>) -> Result<b
     Ok(false)
 }
 
-/// The keys that nobody names and that match just these patterns.
-#[derive(Clone, Debug)]
+/// The keys that nobody names and that match just these patterns. Keys with a name of their own are still in it.
+#[derive(Clone, Debug, Default)]
 pub struct Region {
     /// The patterns that its keys match.
     pub matched: Vec<ExprId>,
-    /// The language of its keys; keys with a name of their own are still in it.
-    pub language: ExprId,
+    /// Where it was split off last, unless it is all keys.
+    cut: Option<Rc<Cut>>,
+    /// A key in it: whichever part this falls into when the region is split has a key, and only the other is searched for one.
+    example: Vec<u8>,
+}
+
+/// One side of a region that a pattern has split. Patterns that split nothing say nothing that others do not say.
+#[derive(Debug)]
+struct Cut {
+    /// Where that region was split off.
+    before: Option<Rc<Cut>>,
+    pattern: ExprId,
+    automaton: Arc<Dfa>,
+    /// Whether it is the side of the keys that match.
+    matches: bool,
+    /// The keys on this side: regions that were split off here share them.
+    keys: OnceCell<Arc<Dfa>>,
+}
+
+impl Region {
+    /// The language of its keys. It is made when somebody asks for it: what may not be written has no need of one.
+    pub fn language(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
+        let Some(last) = &self.cut else { return Ok(languages.of_length(0, None)) };
+        let side = |matches: bool| {
+            let cuts = self.cuts().into_iter().rev().filter(|cut| cut.matches == matches);
+            cuts.map(|cut| cut.pattern).collect::<Vec<_>>()
+        };
+        let (inside, outside) = (side(true), side(false));
+        let expr = conjunction(&inside, &outside, &mut languages.builder);
+        let source = languages.source(&inside, &outside);
+        languages.made(expr, source, |budget| last.keys(budget))
+    }
+
+    /// The cuts that made it, the last one first.
+    fn cuts(&self) -> Vec<&Cut> {
+        std::iter::successors(self.cut.as_deref(), |cut| cut.before.as_deref()).collect()
+    }
+
+    /// The part that matches a pattern and the part that does not, where there is anything in it.
+    fn split(self, pattern: ExprId, automaton: &Arc<Dfa>, budget: &Budget) -> Result<Vec<Self>> {
+        let is_inside = automaton.matches(&self.example);
+        let side = |matches: bool| {
+            let (before, automaton) = (self.cut.clone(), Arc::clone(automaton));
+            let cut = Some(Rc::new(Cut { before, pattern, automaton, matches, keys: OnceCell::new() }));
+            let matched = self.matched.iter().copied().chain(matches.then_some(pattern)).collect();
+            Region { matched, cut, example: self.example.clone() }
+        };
+        let mut other = side(!is_inside);
+        if other.finds_example(budget)? {
+            let here = side(is_inside);
+            return Ok(if is_inside { vec![here, other] } else { vec![other, here] });
+        }
+        Ok(vec![Region {
+            matched: if is_inside { side(true).matched } else { self.matched.clone() },
+            ..self
+        }])
+    }
+
+    /// Looks for a key, and says whether there is one.
+    fn finds_example(&mut self, budget: &Budget) -> Result<bool> {
+        let side = |matches: bool| {
+            let cuts = self.cuts().into_iter().filter(|cut| cut.matches == matches);
+            cuts.map(|cut| Arc::clone(&cut.automaton)).collect::<Vec<_>>()
+        };
+        let found = regular::shortest_text(&side(true), &side(false), budget)?;
+        let is_found = found.is_some();
+        self.example = found.unwrap_or_default();
+        Ok(is_found)
+    }
+}
+
+impl Cut {
+    /// The keys on its side. It recurses once for each cut before it, each of which has made one more region.
+    fn keys(&self, budget: &Budget) -> Result<Arc<Dfa>> {
+        if let Some(keys) = self.keys.get() {
+            return Ok(Arc::clone(keys));
+        }
+        let keys = match (&self.before, self.matches) {
+            (None, true) => Arc::clone(&self.automaton),
+            (None, false) => Arc::new(Dfa::any_text().difference(&self.automaton, budget)?),
+            (Some(before), true) => Arc::new(before.keys(budget)?.intersection(&self.automaton, budget)?),
+            (Some(before), false) => Arc::new(before.keys(budget)?.difference(&self.automaton, budget)?),
+        };
+        Ok(Arc::clone(self.keys.get_or_init(|| keys)))
+    }
 }
 
 /// At most this many regions are told apart.
@@ -164,13 +248,12 @@ pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<
     if let Some(known) = languages.known.regions.get(patterns) {
         return Ok(Rc::clone(known));
     }
-    let mut found =
-        vec![Split { matched: Vec::new(), others: Vec::new(), keys: Rc::new(Dfa::any_text().clone()) }];
+    let mut found = vec![Region::default()];
     for &pattern in patterns {
         let automaton = languages.automaton(pattern)?;
         let mut parts = Vec::with_capacity(found.len() * 2);
-        for split in found {
-            parts.extend(split.by(pattern, &automaton, languages.budget)?);
+        for region in found {
+            parts.extend(region.split(pattern, &automaton, languages.budget)?);
         }
         if parts.len() > MAX_REGIONS {
             let message = format!("the patterns of keys overlap in more than {MAX_REGIONS} ways");
@@ -178,42 +261,9 @@ pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<
         }
         found = parts;
     }
-    let regions: Rc<[Region]> = found.into_iter().map(|split| split.region(languages)).collect();
+    let regions: Rc<[Region]> = found.into();
     languages.known.regions.insert(patterns.into(), Rc::clone(&regions));
     Ok(regions)
-}
-
-/// The keys that match some patterns and not some others.
-struct Split {
-    matched: Vec<ExprId>,
-    others: Vec<ExprId>,
-    keys: Rc<Dfa>,
-}
-
-impl Split {
-    /// The part that matches a pattern and the part that does not, where there is anything in it.
-    fn by(self, pattern: ExprId, automaton: &Dfa, budget: &Budget) -> Result<Vec<Self>> {
-        let with = |list: &[ExprId]| list.iter().copied().chain([pattern]).collect::<Vec<_>>();
-        let inside = Rc::new(self.keys.intersection(automaton, budget)?);
-        let outside = Rc::new(self.keys.difference(automaton, budget)?);
-        let inside = Split { matched: with(&self.matched), others: self.others.clone(), keys: inside };
-        let outside = Split { others: with(&self.others), matched: self.matched, keys: outside };
-        Ok([inside, outside].into_iter().filter(|part| !part.keys.is_empty()).collect())
-    }
-
-    fn region(self, languages: &mut Languages<'_>) -> Region {
-        let language = match (self.matched.as_slice(), self.others.as_slice()) {
-            ([], []) => languages.of_length(0, None),
-            (matched, others) => match languages.source(matched, others) {
-                Some(source) => {
-                    let dfa = Arc::new((*self.keys).clone());
-                    languages.builder.automaton(Automaton { source: source.into(), dfa: dfa.into() })
-                }
-                None => conjunction(matched, others, &mut languages.builder),
-            },
-        };
-        Region { matched: self.matched, language }
-    }
 }
 
 /// The texts of all of `matched` and none of `others`.

@@ -20,12 +20,14 @@ pub mod objects;
 pub mod texts;
 
 use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 use arrays::ArrayShape;
 use formula::Formulas;
 use numbers::NumberSet;
 use objects::ObjectShape;
+use rustc_hash::FxHasher;
 use texts::{Languages, TextSet};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -157,8 +159,8 @@ impl ValueSet {
             numbers: self.numbers.intersect(&other.numbers, algebra.languages.budget)?,
             digits_only: self.digits_only || other.digits_only,
             texts: self.texts.intersect(&other.texts, &mut algebra.languages)?,
-            arrays: products(&self.arrays, &other.arrays, algebra, ARRAYS)?,
-            objects: products(&self.objects, &other.objects, algebra, OBJECTS)?,
+            arrays: products(&self.arrays, &other.arrays, algebra)?,
+            objects: products(&self.objects, &other.objects, algebra)?,
         })
     }
 
@@ -186,12 +188,12 @@ impl ValueSet {
         let mut arrays = vec![ArrayShape::any()];
         for shape in &self.arrays {
             let ways = shape.complement(algebra)?;
-            arrays = products(&arrays, &ways, algebra, ARRAYS)?;
+            arrays = products(&arrays, &ways, algebra)?;
         }
         let mut objects = vec![ObjectShape::any()];
         for shape in &self.objects {
             let ways = shape.complement(algebra)?;
-            objects = products(&objects, &ways, algebra, OBJECTS)?;
+            objects = products(&objects, &ways, algebra)?;
         }
         Ok(ValueSet {
             null: !self.null,
@@ -226,34 +228,91 @@ fn lively_object(shape: &ObjectShape) -> bool {
             .any(|witness| witness.0.iter().all(|(_, value)| *value == FormulaId::NEVER))
 }
 
-/// What is done with shapes of a kind.
-struct Traits<T> {
-    intersect: fn(&T, &T, &mut Algebra<'_>) -> T,
-    lively: fn(&T) -> bool,
-    parts: fn(&T) -> usize,
+/// A conjunction of conditions, of which a set of values is a union.
+trait Shape: Clone + PartialEq {
+    /// What both admit.
+    fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Self;
+
+    /// Whether nothing in it contradicts itself at first sight.
+    fn is_lively(&self) -> bool;
+
+    /// How many conditions it has.
+    fn parts(&self) -> usize;
+
+    /// A number that equal shapes share, and others hardly ever. To compare shapes takes longer.
+    fn look(&self) -> u64;
 }
 
-const ARRAYS: Traits<ArrayShape> =
-    Traits { intersect: ArrayShape::intersect, lively: lively_array, parts: ArrayShape::parts };
-const OBJECTS: Traits<ObjectShape> =
-    Traits { intersect: ObjectShape::intersect, lively: lively_object, parts: ObjectShape::parts };
+impl Shape for ArrayShape {
+    fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Self {
+        ArrayShape::intersect(self, other, algebra)
+    }
+
+    fn is_lively(&self) -> bool {
+        lively_array(self)
+    }
+
+    fn parts(&self) -> usize {
+        ArrayShape::parts(self)
+    }
+
+    fn look(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        (&self.prefix, self.rest, self.min, self.max, self.contains.len()).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl Shape for ObjectShape {
+    fn intersect(&self, other: &Self, algebra: &mut Algebra<'_>) -> Self {
+        ObjectShape::intersect(self, other, algebra)
+    }
+
+    fn is_lively(&self) -> bool {
+        lively_object(self)
+    }
+
+    fn parts(&self) -> usize {
+        ObjectShape::parts(self)
+    }
+
+    fn look(&self) -> u64 {
+        fn look_of(part: impl Hash) -> u64 {
+            let mut hasher = FxHasher::default();
+            part.hash(&mut hasher);
+            hasher.finish()
+        }
+        // Sums, because the order of names is no part of a shape.
+        let sum = |looks: &mut dyn Iterator<Item = u64>| looks.fold(0, u64::wrapping_add);
+        let named = sum(&mut self.named.values().map(look_of));
+        let required = sum(&mut self.required.iter().map(look_of));
+        let families = sum(&mut self.families.iter().map(|(_, value)| look_of(value)));
+        let witnesses =
+            sum(&mut self.witnesses.iter().flat_map(|witness| &witness.0).map(|(_, value)| look_of(value)));
+        look_of((named, required, families, witnesses, self.min, self.max))
+    }
+}
 
 /// The intersections of all pairs that are not obviously empty.
-fn products<T: Clone + PartialEq>(
-    left: &[T],
-    right: &[T],
-    algebra: &mut Algebra<'_>,
-    Traits { intersect, lively, parts }: Traits<T>,
-) -> Result<Vec<T>> {
-    let mut all: Vec<T> = Vec::new();
+fn products<S: Shape>(left: &[S], right: &[S], algebra: &mut Algebra<'_>) -> Result<Vec<S>> {
+    let mut all: Vec<S> = Vec::new();
+    let mut looks: Vec<u64> = Vec::new();
     for a in left {
         for b in right {
-            algebra.count_pair(parts(a) + parts(b))?;
-            let both = intersect(a, b, algebra);
-            if lively(&both) && !all.contains(&both) {
-                all.push(both);
-                check_count(all.len())?;
+            algebra.count_pair(a.parts() + b.parts())?;
+            let both = a.intersect(b, algebra);
+            if !both.is_lively() {
+                continue;
             }
+            if !all.is_empty() {
+                looks.extend(all[looks.len()..].iter().map(S::look));
+                let look = both.look();
+                if looks.iter().zip(&all).any(|(&other, shape)| other == look && *shape == both) {
+                    continue;
+                }
+            }
+            all.push(both);
+            check_count(all.len())?;
         }
     }
     Ok(all)

@@ -49,6 +49,8 @@ pub struct Known {
     narrowed: FxHashMap<ExprId, &'static str>,
     /// The same, with the languages of those patterns, and what was made of them.
     wider: FxHashMap<ExprId, ExprId>,
+    /// Expressions as automata that are ready.
+    made: FxHashMap<ExprId, ExprId>,
     /// How patterns split all keys.
     pub(super) regions: FxHashMap<Box<[ExprId]>, Rc<[Region]>>,
     /// Sets of numbers as expressions, and whether they are spelled with digits only: most schemas have few sets.
@@ -120,9 +122,35 @@ impl<'b> Languages<'b> {
             return Ok(expr);
         }
         let Some(dfa) = self.known.automata.get(&body).map(Arc::clone) else { return Ok(expr) };
-        let Some(source) = self.printed(body)? else { return Ok(expr) };
-        let made = self.builder.automaton(Automaton { source, dfa: dfa.into() });
+        let made = self.made(body, None, |_| Ok(dfa))?;
         Ok(most.map_or(made, |most| self.builder.at_most(made, most)))
+    }
+
+    /// An expression as its automaton, unless it takes rules to write it down; `source` is its EBNF text if that is known,
+    /// and `compute` gives the automaton if that is not.
+    pub fn made(
+        &mut self,
+        expr: ExprId,
+        source: Option<String>,
+        compute: impl FnOnce(&Budget) -> Result<Arc<Dfa>>,
+    ) -> Result<ExprId> {
+        if let Some(&made) = self.known.made.get(&expr) {
+            return Ok(made);
+        }
+        let source = source.map_or_else(|| self.printed(expr), |source| Ok(Some(source.into())))?;
+        let made = match source {
+            Some(source) => {
+                let dfa = match self.known.automata.get(&expr) {
+                    Some(dfa) => Arc::clone(dfa),
+                    None => compute(self.budget)?,
+                };
+                self.known.automata.insert(expr, Arc::clone(&dfa));
+                self.builder.automaton(Automaton { source, dfa: dfa.into() })
+            }
+            None => expr,
+        };
+        self.known.made.insert(expr, made);
+        Ok(made)
     }
 
     /// The EBNF text of an expression of texts, which names no rule, unless it takes rules to write it down.
@@ -161,6 +189,23 @@ impl<'b> Languages<'b> {
             },
             _ => false,
         })
+    }
+
+    /// The texts that `expr` is the complement of, if it is one.
+    fn outside_of(&self, expr: ExprId) -> Option<TextSet> {
+        if let Some(texts) = self.known.complements.get(&expr) {
+            return Some(TextSet::Finite(Rc::clone(texts)));
+        }
+        let Expr::Not(inner) = *self.builder.expr(expr) else { return None };
+        let (body, max) = match *self.builder.expr(inner) {
+            Expr::AtMost { body, most } => (body, Some(most)),
+            _ => (inner, None),
+        };
+        let conjuncts = match self.builder.expr(body) {
+            Expr::And(items) => items.iter().copied().collect(),
+            _ => SmallVec::from_slice(&[body]),
+        };
+        Some(TextSet::Language { conjuncts, min: 0, max })
     }
 
     /// Any text of `min` to `max` code points.
@@ -342,10 +387,19 @@ impl TextSet {
                 Ok(TextSet::of_length(max.saturating_add(1), None))
             }
             TextSet::Language { conjuncts, min: 0, max: None } if conjuncts.len() == 1 => {
-                if let Some(excluded) = languages.known.complements.get(&conjuncts[0]) {
-                    return Ok(TextSet::Finite(Rc::clone(excluded)));
+                let items = match languages.builder.expr(conjuncts[0]) {
+                    Expr::Alt(items) => items.clone(),
+                    _ => conjuncts.as_slice().into(),
+                };
+                // None of several complements is all of what they are complements of.
+                let inner: Option<Vec<TextSet>> =
+                    items.iter().map(|&item| languages.outside_of(item)).collect();
+                match inner {
+                    Some(sets) => {
+                        sets.iter().try_fold(TextSet::any(), |all, set| all.intersect(set, languages))
+                    }
+                    None => Ok(TextSet::of_expr(languages.builder.not(conjuncts[0]))),
                 }
-                Ok(TextSet::of_expr(languages.builder.not(conjuncts[0])))
             }
             TextSet::Language { .. } => {
                 let expr = self.expr(languages)?;

@@ -84,16 +84,16 @@ fn explore(runner: &Runner<'_>, tracker: &Tracker) -> Result<Raw> {
     let mut ends: Vec<(u32, u32)> = Vec::new();
     let mut at = 0;
     while at < kernels.len() {
-        let kernel = Kernel::clone(&kernels[at]);
+        let mut stand = runner.at(Kernel::clone(&kernels[at]));
         for label in 0..tracker.letters.len() as u32 {
             runner.budget.check_states(kernels.len().max(transitions.len() / Raw::TRANSITIONS_A_STATE))?;
             if tracker.letters[label as usize].symbol.is_none() {
-                if runner.accepts(&kernel, label)? {
+                if stand.accepts(label)? {
                     ends.push((at as u32, label));
                 }
                 continue;
             }
-            let mut next = runner.step(&kernel, label)?;
+            let mut next = stand.step(label)?;
             if is_done(&next) {
                 // The others add nothing to a thread that has its end behind it.
                 next = next.iter().filter(|thread| is_done(std::slice::from_ref(thread))).cloned().collect();

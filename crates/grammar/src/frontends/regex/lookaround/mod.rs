@@ -61,10 +61,11 @@ fn explore(programs: &Programs, tracker: &Tracker, aheads: &[Ahead], budget: &Bu
     while raw.accepting.len() < pairs.len() {
         let at = raw.accepting.len();
         let (behind, kernel) = pairs[at].clone();
-        raw.accepting.push(runner.accepts(&kernel, tracker.letter(behind, None))?);
+        let mut stand = runner.at(kernel);
+        raw.accepting.push(stand.accepts(tracker.letter(behind, None))?);
         for symbol in 0..programs.symbols.len() as Symbol {
             budget.check_states(pairs.len().max(raw.transitions.len() / Raw::TRANSITIONS_A_STATE))?;
-            let next = runner.step(&kernel, tracker.letter(behind, Some(symbol)))?;
+            let next = stand.step(tracker.letter(behind, Some(symbol)))?;
             if next.is_empty() {
                 continue;
             }

@@ -51,67 +51,41 @@ impl Runner<'_> {
     /// More threads on one state than this are not compared with each other.
     const MOST_COMPARED: usize = 64;
 
-    /// The threads after a letter that has a symbol.
-    pub(super) fn step(&self, kernel: &[Thread], letter: u32) -> Result<Kernel> {
-        let symbol = self.letters[letter as usize].symbol;
-        let mut after = Vec::new();
-        for thread in self.close(kernel, letter)? {
-            let Some(obligations) = self.fulfil(&thread.obligations, letter) else {
-                continue;
-            };
-            for &(label, to) in &self.program.edges[thread.state as usize] {
-                let reads = match label {
-                    Label::Symbol(wanted) => symbol == Some(wanted),
-                    Label::Symbols(set) => symbol.is_some_and(|symbol| self.sets[set].contains(symbol)),
-                    _ => false,
-                };
-                if reads {
-                    after.push(Thread { state: to, obligations: Rc::clone(&obligations) });
-                }
-            }
-        }
-        after.sort_unstable();
-        after.dedup();
-        self.prune(&mut after)?;
-        Ok(after.into())
+    /// The threads between two letters, to go on from.
+    pub(super) fn at(&self, kernel: Kernel) -> Stand<'_> {
+        Stand { runner: self, kernel, closed: None }
     }
 
-    /// Whether the string may end here; `letter` is the end.
-    pub(super) fn accepts(&self, kernel: &[Thread], letter: u32) -> Result<bool> {
-        let closed = self.close(kernel, letter)?;
-        let accepts = |thread: &Thread| {
-            thread.state == ACCEPT
-                && self.fulfil(&thread.obligations, letter).is_some_and(|left| left.is_empty())
-        };
-        Ok(closed.iter().any(accepts))
-    }
-
-    /// The threads that can be reached before `letter` without reading.
-    fn close(&self, kernel: &[Thread], letter: u32) -> Result<Vec<Thread>> {
+    /// The threads that can be reached before `letter` without reading, and whether it could be another letter as well.
+    fn close(&self, kernel: &[Thread], letter: u32) -> Result<(Rc<[Thread]>, bool)> {
         let mut closed = kernel.to_vec();
-        let mut seen: FxHashSet<Thread> = kernel.iter().cloned().collect();
+        let mut seen = Seen::default();
+        kernel.iter().for_each(|thread| _ = seen.insert(thread));
+        let mut is_unguarded = true;
         let mut at = 0;
         while at < closed.len() {
             self.budget.check_states(closed.len())?;
-            let thread = closed[at].clone();
-            for &(label, to) in &self.program.edges[thread.state as usize] {
+            let Thread { state, obligations } = closed[at].clone();
+            for &(label, to) in &self.program.edges[state as usize] {
                 let obligations = match label {
-                    Label::Nothing => Some(Rc::clone(&thread.obligations)),
-                    Label::Guard(guard) => self.letters[letter as usize]
-                        .satisfies(guard, self.sets)
-                        .then(|| Rc::clone(&thread.obligations)),
-                    Label::Ahead { ahead, negated } => self.promise(&thread.obligations, ahead, negated),
+                    Label::Nothing => Some(Rc::clone(&obligations)),
+                    Label::Guard(guard) => {
+                        is_unguarded = false;
+                        let is_open = self.letters[letter as usize].satisfies(guard, self.sets);
+                        is_open.then(|| Rc::clone(&obligations))
+                    }
+                    Label::Ahead { ahead, negated } => self.promise(&obligations, ahead, negated),
                     Label::Symbol(_) | Label::Symbols(_) => None,
                 };
                 let Some(obligations) = obligations else { continue };
                 let next = Thread { state: to, obligations };
-                if seen.insert(next.clone()) {
+                if seen.insert(&next) {
                     closed.push(next);
                 }
             }
             at += 1;
         }
-        Ok(closed)
+        Ok((closed.into(), is_unguarded))
     }
 
     /// The obligations with one more, or `None` where it cannot be met.
@@ -156,6 +130,9 @@ impl Runner<'_> {
 
     /// Drops threads that promise more than another in the same state.
     fn prune(&self, threads: &mut Vec<Thread>) -> Result<()> {
+        if threads.windows(2).all(|pair| pair[0].state != pair[1].state) {
+            return Ok(());
+        }
         let mut kept: Vec<Thread> = Vec::with_capacity(threads.len());
         for group in threads.chunk_by(|one, other| one.state == other.state) {
             self.budget.tick()?;
@@ -170,6 +147,79 @@ impl Runner<'_> {
         }
         *threads = kept;
         Ok(())
+    }
+}
+
+/// Threads between two letters, and what they reach without reading: that is found once, unless it hangs on the letter.
+pub(super) struct Stand<'r> {
+    runner: &'r Runner<'r>,
+    kernel: Kernel,
+    closed: Option<Rc<[Thread]>>,
+}
+
+impl Stand<'_> {
+    /// The threads after a letter that has a symbol.
+    pub(super) fn step(&mut self, letter: u32) -> Result<Kernel> {
+        let closed = self.closed(letter)?;
+        let Runner { program, sets, letters, .. } = self.runner;
+        let symbol = letters[letter as usize].symbol;
+        let mut after = Vec::new();
+        for thread in closed.iter() {
+            let Some(obligations) = self.runner.fulfil(&thread.obligations, letter) else {
+                continue;
+            };
+            for &(label, to) in &program.edges[thread.state as usize] {
+                let reads = match label {
+                    Label::Symbol(wanted) => symbol == Some(wanted),
+                    Label::Symbols(set) => symbol.is_some_and(|symbol| sets[set].contains(symbol)),
+                    _ => false,
+                };
+                if reads {
+                    after.push(Thread { state: to, obligations: Rc::clone(&obligations) });
+                }
+            }
+        }
+        after.sort_unstable();
+        after.dedup();
+        self.runner.prune(&mut after)?;
+        Ok(after.into())
+    }
+
+    /// Whether the string may end here; `letter` is the end.
+    pub(super) fn accepts(&mut self, letter: u32) -> Result<bool> {
+        let closed = self.closed(letter)?;
+        let accepts = |thread: &Thread| {
+            thread.state == ACCEPT
+                && self.runner.fulfil(&thread.obligations, letter).is_some_and(|left| left.is_empty())
+        };
+        Ok(closed.iter().any(accepts))
+    }
+
+    fn closed(&mut self, letter: u32) -> Result<Rc<[Thread]>> {
+        if let Some(closed) = &self.closed {
+            return Ok(Rc::clone(closed));
+        }
+        let (closed, is_unguarded) = self.runner.close(&self.kernel, letter)?;
+        self.closed = is_unguarded.then(|| Rc::clone(&closed));
+        Ok(closed)
+    }
+}
+
+/// Threads that were met. Most have promised nothing, and are known by their state.
+#[derive(Default)]
+struct Seen {
+    free: FxHashSet<StateNumber>,
+    bound: FxHashSet<Thread>,
+}
+
+impl Seen {
+    /// Whether a thread was not met before.
+    fn insert(&mut self, thread: &Thread) -> bool {
+        if thread.obligations.is_empty() {
+            self.free.insert(thread.state)
+        } else {
+            self.bound.insert(thread.clone())
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A state is the place in the text (before the point, behind it) and the memory of every tracker: one for each grid of
 //! the condition and one for each end of the interval. Only states that are reached are made, and those that come to the
-//! same are merged at the end: "multiple of 4" then needs three of them, because only two digits matter. Where there are no
-//! bounds and all steps are whole, `residues` comes to the same by a shorter way.
+//! same are merged at the end: "multiple of 4" then needs three of them, because only two digits matter. Where all steps
+//! are whole, `residues` comes to the same by a shorter way.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(in super::super) fn automaton(piece: &Piece, points: bool, budget: &Budget) 
 }
 
 /// The same, by trackers.
-fn tracked(piece: &Piece, points: bool, budget: &Budget) -> Result<Dfa> {
+pub(super) fn tracked(piece: &Piece, points: bool, budget: &Budget) -> Result<Dfa> {
     let grids = piece.condition.steps().map(|step| GridTracker::new(step, budget)).collect::<Result<_>>()?;
     let bounds = BoundTracker::of(&piece.interval);
     Explorer { piece, grids, bounds, points }.explore(budget)
@@ -198,9 +198,20 @@ mod tests {
         let budget = Budget::default();
         let mut compared = 0;
         for condition in conditions() {
-            let from_zero = Interval { low: Cut::below(Decimal::zero()), high: Cut::End };
-            let above_zero = Interval { low: Cut::above(Decimal::zero()), high: Cut::End };
-            for interval in [from_zero, above_zero] {
+            let at = |value: i64| Decimal::from(value);
+            let from = |low: Cut| Interval { low, high: Cut::End };
+            let within =
+                |low: i64, high: i64| Interval { low: Cut::below(at(low)), high: Cut::above(at(high)) };
+            let half = Cut::above(Decimal::parse("1.5").unwrap());
+            let intervals = [
+                from(Cut::below(at(0))),
+                from(Cut::above(at(0))),
+                from(Cut::below(at(1_000))),
+                from(half),
+                within(1, 987),
+                within(30, 20_000),
+            ];
+            for interval in intervals {
                 let Some(piece) = Piece::tight(interval, condition.clone()).unwrap() else { continue };
                 for points in [true, false] {
                     if let Some(dfa) = residues::automaton(&piece, points, &budget).unwrap() {
@@ -210,19 +221,20 @@ mod tests {
                 }
             }
         }
-        assert!(compared > 150, "only {compared} conditions were compared");
+        assert!(compared > 600, "only {compared} conditions were compared");
     }
 
     #[test]
-    fn bounds_are_left_to_trackers() {
+    fn few_numbers_and_long_periods_are_left_to_trackers() {
         let budget = Budget::default();
-        let of = |low: i64, step: i64| {
-            let interval = Interval { low: Cut::below(Decimal::from(low)), high: Cut::End };
-            let piece = Piece::tight(interval, Condition::multiples(Decimal::from(step))).unwrap().unwrap();
-            residues::automaton(&piece, true, &budget).unwrap().is_some()
+        let is_taken = |high: i64, condition: Condition| {
+            let interval =
+                Interval { low: Cut::below(Decimal::from(1)), high: Cut::above(Decimal::from(high)) };
+            residues::automaton(&Piece { interval, condition }, true, &budget).unwrap().is_some()
         };
-        assert!(of(0, 7));
-        assert!(!of(1, 7) && !of(14, 7) && !of(0, 1 << 20));
+        let multiples = |step: i64| Condition::multiples(Decimal::from(step));
+        assert!(is_taken(70, multiples(7)) && is_taken(5_000, multiples(1_000).complement()));
+        assert!(!is_taken(500, multiples(1_000).complement()) && !is_taken(1 << 30, multiples(1 << 20)));
     }
 
     #[test]

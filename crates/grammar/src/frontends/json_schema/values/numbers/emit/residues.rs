@@ -1,4 +1,4 @@
-//! The plain decimal spellings of numbers under a condition of whole steps and without bounds, as the smallest automaton.
+//! The plain decimal spellings of numbers under a condition of whole steps, as the smallest automaton.
 //!
 //! Whether a whole number meets such a condition hangs on its remainder by the period, the least common multiple of all
 //! steps. The automaton of the trackers has a state for each remainder, and merging equivalent ones takes longer than to
@@ -12,6 +12,9 @@
 //! No two such pairs are equivalent. Different outlooks differ by a text. Different remainders by `c` do too: `k` digits,
 //! for `k` large enough, run through all remainders by the period, so equivalent `x` and `y` would make the difference of
 //! `10^k x` and `10^k y` a period of the condition; and the form of conditions leaves no smaller period than `p`.
+//!
+//! Bounds are an automaton of their own, with a few states for each digit that they have. Both together are smaller than
+//! what trackers would make of all remainders by all steps.
 
 use rustc_hash::FxHashMap;
 
@@ -19,6 +22,7 @@ use super::super::condition::Condition;
 use super::super::decimal::Decimal;
 use super::super::interval::{Cut, Side};
 use super::super::set::Piece;
+use super::automaton::tracked;
 use crate::error::Result;
 use crate::limits::Budget;
 use crate::regular::{Dfa, MinimalStates, StateId};
@@ -32,11 +36,16 @@ const DIGITS: usize = 10;
 /// The automaton of a piece at or above zero, if it is one of those. Without `points`, only digits are read.
 pub(super) fn automaton(piece: &Piece, points: bool, budget: &Budget) -> Result<Option<Dfa>> {
     let Some(remainders) = Remainders::new(&piece.condition) else { return Ok(None) };
-    if piece.interval.high != Cut::End || !remainders.all_are_above(&piece.interval.low) {
+    if !remainders.may_all_come_below(&piece.interval.high) {
         return Ok(None);
     }
     let outlooks = remainders.outlooks(budget)?;
-    Explorer::new(&remainders, &outlooks, points).explore(budget).map(Some)
+    let dfa = Explorer::new(&remainders, &outlooks, points).explore(budget)?;
+    if piece.interval.high == Cut::End && remainders.all_are_above(&piece.interval.low) {
+        return Ok(Some(dfa));
+    }
+    let within = Piece { interval: piece.interval.clone(), condition: Condition::anything() };
+    dfa.intersection(&tracked(&within, points, budget)?, budget).map(Some)
 }
 
 /// A condition of whole steps.
@@ -69,6 +78,11 @@ impl Remainders {
 
     fn period(&self) -> usize {
         self.holds.len()
+    }
+
+    /// Whether the numbers from zero up to a cut may have all remainders. If not, most remainders would be made for nothing.
+    fn may_all_come_below(&self, high: &Cut) -> bool {
+        i64::try_from(self.period()).is_ok_and(|period| *high > Cut::above(Decimal::from(period)))
     }
 
     /// Whether no number from zero on for which the condition holds lies below a cut.

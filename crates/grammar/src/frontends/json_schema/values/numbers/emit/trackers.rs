@@ -25,6 +25,9 @@ pub(super) enum Part {
 #[derive(Debug)]
 pub(super) struct GridTracker {
     modulus: u64,
+    /// What matters of the remainder after so many places behind the point, before the last one: each place to come multiplies
+    /// it by ten, which takes factors of the modulus away.
+    moduli: Vec<u64>,
     /// The places behind the point that the grid has.
     places: usize,
     /// The zeros before the point that the grid asks for.
@@ -49,7 +52,11 @@ impl GridTracker {
         let (places, zeros) =
             (exponent.min(0).unsigned_abs() as usize, exponent.max(0).unsigned_abs() as usize);
         let powers = std::iter::successors(Some(1 % modulus), |power| Some(power * 10 % modulus));
-        Ok(GridTracker { modulus, places, zeros, powers: powers.take(places.max(zeros) + 2).collect() })
+        let powers = powers.take(places.max(zeros) + 2).collect();
+        let left = std::iter::successors(Some(modulus), |left| Some(left / num_integer::gcd(*left, 10)));
+        let mut moduli: Vec<u64> = left.take(places + 1).collect();
+        moduli.reverse();
+        Ok(GridTracker { modulus, moduli, places, zeros, powers })
     }
 
     pub(super) fn start(&self) -> Memory {
@@ -70,8 +77,8 @@ impl GridTracker {
         let (count, remainder) = Self::unpack(memory);
         match digit {
             0 if count < self.zeros => Self::pack(count + 1, remainder),
-            0 => Self::pack(count, remainder * 10 % self.modulus),
-            _ => Self::pack(0, (remainder * self.powers[count + 1] + u64::from(digit)) % self.modulus),
+            0 => Self::pack(count, remainder * 10 % self.moduli[0]),
+            _ => Self::pack(0, (remainder * self.powers[count + 1] + u64::from(digit)) % self.moduli[0]),
         }
     }
 
@@ -86,7 +93,7 @@ impl GridTracker {
             return Self::settled(memory == Self::INSIDE && digit == 0);
         }
         let (count, remainder) = Self::unpack(memory);
-        let remainder = (remainder * 10 + u64::from(digit)) % self.modulus;
+        let remainder = (remainder * 10 + u64::from(digit)) % self.moduli[count + 1];
         if count + 1 == self.places {
             Self::settled(remainder == 0)
         } else {
