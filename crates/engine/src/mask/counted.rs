@@ -16,6 +16,7 @@ use super::near::NearStates;
 use super::shapes::{Branches, Counting, ShapeWalk, Tally};
 use super::shared::TableKey;
 use super::table::TerminalTable;
+use super::together::Sets;
 use super::tokens::Part;
 use crate::generation::Generation;
 use crate::terminal::{Arena, Endless, TerminalId, Turns};
@@ -53,8 +54,11 @@ impl Counts {
                 tokens.extend(in_trie[range].iter().map(|&token| (tally, token)));
             },
             on_end: &mut |node, _, tally| ends.push((tally, node)),
+            on_token: &mut |_| (),
             near: NearStates::default(),
             above: Branches::default(),
+            tokens: None,
+            sets: Sets::default(),
         }
         .walk(Shapes::ROOT, turns.endless);
         let in_shapes = index.shapes().tokens();

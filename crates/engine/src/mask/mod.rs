@@ -10,8 +10,8 @@
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal; [`text`]: along a text that must come, or may not.
 //! - [`doubtful`]: tokens that hold a whole key, about which a walk may be wrong.
-//! - [`shapes`]: walking the shapes of tokens; [`near`]: the states of a walk; [`stay`]: the tokens that it finds;
-//!   [`counted`]: strings that count their characters.
+//! - [`shapes`]: walking the shapes of tokens; [`near`]: the states of a walk; [`together`]: several of them at once;
+//!   [`stay`]: the tokens that it finds; [`counted`]: strings that count their characters.
 //! - [`spaced`]: tables of what stands behind spaces.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
@@ -27,6 +27,7 @@ mod spaced;
 mod stay;
 mod table;
 mod text;
+mod together;
 mod tokens;
 mod walk;
 mod walker;

@@ -24,6 +24,7 @@ use super::rows::Row;
 use super::shapes::{Branches, Counting, ShapeWalk};
 use super::stay::Stay;
 use super::text::closed_nodes;
+use super::together::Sets;
 use super::tokens::Part;
 use super::walk::{WalkStack, walk_terminal};
 use crate::terminal::{Arena, Endless, TerminalId};
@@ -353,9 +354,24 @@ fn walk(arena: &Arena, state: TerminalId, table: &TokenTable, trie: &Trie, root:
             let on_nodes =
                 &mut |range: Range<usize>, _| stay.in_trie.add(range.start as u32..range.end as u32);
             let on_end = &mut |node, state, _| on_end(node, state);
-            let (near, above) = (NearStates::default(), Branches::default());
-            ShapeWalk { arena, trie, shapes, known, counting, on_range, on_nodes, on_end, near, above }
-                .walk(shape, state);
+            let mut single = Vec::new();
+            ShapeWalk {
+                arena,
+                trie,
+                shapes,
+                known,
+                counting,
+                on_range,
+                on_nodes,
+                on_token: &mut |token| single.push(token),
+                on_end,
+                near: NearStates::default(),
+                above: Branches::default(),
+                tokens: Some(table).filter(|_| shape == Shapes::ROOT),
+                sets: Sets::default(),
+            }
+            .walk(shape, state);
+            stay.tokens.extend(single);
         }
     }
     Walked { stay, ends, tags }

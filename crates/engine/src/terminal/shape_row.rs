@@ -248,7 +248,7 @@ impl Arena {
     }
 
     /// Whether a state begins with a text of a bounded length.
-    fn is_bounded(&self, id: TerminalId) -> bool {
+    pub(crate) fn is_bounded(&self, id: TerminalId) -> bool {
         matches!(self.term(self.first_text(id).0), Term::Bounded { .. })
     }
 
