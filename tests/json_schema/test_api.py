@@ -328,3 +328,20 @@ def test_what_is_left_out_never_narrows(schema, values, compiler):
         matcher = xgr.GrammarMatcher(compiled, terminate_without_stop_token=True)
         assert matcher.accept_string(json.dumps(value)), value
         assert matcher.is_completed(), value
+
+
+def test_what_is_left_out_leaves_open_in_strict_mode(compiler):
+    unknown = {"properties": {"a": {"type": "string", **REPEATS}}, "required": ["a"]}
+    schema = {
+        "type": "object",
+        "properties": {"k": {}},
+        "if": unknown,
+        "then": {"properties": {"b": {}}},
+        "else": {"properties": {"c": {}}},
+    }
+    with pytest.warns(xgr.SchemaWarning):
+        compiled = compiler.compile_json_schema(schema, on_unsupported="warn")
+    for text in ('{"k": 1, "c": 3}', '{"k": 1, "a": "aa", "b": 3}'):
+        matcher = xgr.GrammarMatcher(compiled, terminate_without_stop_token=True)
+        assert matcher.accept_string(text), text
+        assert matcher.is_completed(), text

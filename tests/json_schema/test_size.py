@@ -121,6 +121,19 @@ def required(number):
 
 
 HOSTILE = {
+    "large circles that lead into each other": {
+        "type": "string",
+        "allOf": [{"pattern": "^(?:a{30000}ba{3})*a{30000}x(?:a{30000}c)*$"}, {"pattern": "^[a-z]*$"}],
+    },
+    "classes that all differ": {
+        "type": "string",
+        "not": {"pattern": "|".join(f"[{chr(0x10000 + at)}-\U0010ffff]" for at in range(60_000))},
+    },
+    "regexes that may be regexes": {
+        "type": "string",
+        "format": "regex",
+        "oneOf": [{"const": f"(?i)x{at}"} for at in range(50)],
+    },
     "ways to break a condition": {
         "oneOf": [
             True,

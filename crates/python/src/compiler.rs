@@ -39,20 +39,11 @@ type Cache = CompileCache<Key, Built>;
 struct Built {
     compiled: Arc<Compiled>,
     report: Report,
-    /// The memory of the report, which is asked for again and again.
-    report_bytes: usize,
-}
-
-impl Built {
-    fn new(compiled: Arc<Compiled>, report: Report) -> Self {
-        let report_bytes = report.memory_bytes();
-        Built { compiled, report, report_bytes }
-    }
 }
 
 impl Weigh for Built {
     fn weigh(&self) -> usize {
-        self.compiled.weigh() + self.report_bytes
+        self.compiled.weigh() + self.report.memory_bytes()
     }
 }
 
@@ -396,7 +387,7 @@ impl GrammarCompiler {
         let built = self.grammar_of(work, parsed, budget).and_then(|(grammar, report)| {
             let vocab = Arc::clone(&self.vocab);
             let compiled = Compiled::new(grammar, vocab, self.limits.engine, budget)?;
-            Ok(Arc::new(Built::new(compiled, report)))
+            Ok(Arc::new(Built { compiled, report }))
         });
         let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.counters.nanoseconds.fetch_add(elapsed, Ordering::Relaxed);

@@ -5,6 +5,7 @@
 //! left out is it written at once, because the caller is warned of that.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use pyo3::prelude::*;
 use tokenstile_grammar::frontends::json_schema::{self as front_end, Finding, OnUnsupported, Options};
@@ -53,8 +54,7 @@ impl Report {
         }
         let grammar = front_end::grammar(text, options, budget)?;
         // It is no matter how long the report takes: whoever waits for it can interrupt it.
-        let limits =
-            Limits { max_compile_time: Limits::default().max_compile_time, ..budget.limits().clone() };
+        let limits = Limits { max_compile_time: Duration::MAX, ..budget.limits().clone() };
         let schema = Schema { text: Arc::clone(text), options: Arc::clone(options), limits };
         Ok((grammar, Report(Some(Arc::new(Content::Unwritten { schema, report: OnceLock::new() })))))
     }
@@ -91,7 +91,9 @@ impl Report {
             None => 0,
             Some(Content::Written(report)) => report.memory_bytes(),
             Some(Content::Unwritten { schema, report }) => {
-                schema.text.len() + report.get().map_or(0, front_end::Report::memory_bytes)
+                let registry = schema.options.registry.iter().map(|(uri, text)| uri.len() + text.len());
+                let written = report.get().map_or(0, front_end::Report::memory_bytes);
+                schema.text.len() + registry.sum::<usize>() + written
             }
         }
     }

@@ -57,9 +57,12 @@ pub(super) struct Alphabet {
     any_text: Dfa,
 }
 
+/// So many runs of code points are looked at to find letters.
+const MAX_LOOKED_AT: usize = 1_000_000;
+
 impl Alphabet {
     /// The coarsest letters that tell no code points of any of `sets` apart from others of it; `None` if they are more
-    /// than a byte can tell.
+    /// than a byte can tell, or if it takes long to see how many they are.
     pub(super) fn new<'s>(
         sets: impl Iterator<Item = &'s [(char, char)]> + Clone,
         budget: &Budget,
@@ -76,12 +79,17 @@ impl Alphabet {
         let mut classes: Vec<u32> = vec![0; starts.len()];
         let mut count = 1;
         let mut inside: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut looked_at = 0;
         for set in sets {
             inside.clear();
             for &(low, high) in set {
                 budget.tick()?;
                 let first = starts.partition_point(|&start| start < scalar(low));
                 let runs = starts[first..].iter().take_while(|&&start| start <= scalar(high)).count();
+                looked_at += runs;
+                if looked_at > MAX_LOOKED_AT {
+                    return Ok(None);
+                }
                 for class in &mut classes[first..first + runs] {
                     *class = *inside.entry(*class).or_insert_with(|| {
                         count += 1;

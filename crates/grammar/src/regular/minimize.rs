@@ -481,7 +481,7 @@ impl Classes {
         Ok(None)
     }
 
-    /// The same, if the first group is in one of these classes.
+    /// The same, if the first group is in one of these classes. Without comparisons left nothing is looked for.
     fn find_among(
         &mut self,
         candidates: &[Class],
@@ -489,6 +489,9 @@ impl Classes {
         budget: &Budget,
     ) -> Result<Option<Vec<Class>>> {
         for &class in candidates {
+            if self.comparisons == 0 {
+                return Ok(None);
+            }
             budget.tick()?;
             let is_first = u32::from(knot.accepting[0]) == self.rows.colour(class)
                 && self.rows.ways(class).first().is_some_and(|way| way.0 == knot.row(0)[0].0);

@@ -39,7 +39,7 @@ const MAX_DEPTH: usize = 256;
 const MAX_JOINT: usize = 5_000;
 
 /// So many references to references are followed at once. A circle of them is found where it is expanded.
-const MAX_REFERENCES: usize = 16;
+const MAX_REFERENCES: usize = MAX_DEPTH;
 
 /// So many schemas are expected: most have no more.
 const EXPECTED: usize = 28;
@@ -106,6 +106,7 @@ impl<'b> Expander<'b> {
                 formulas: Formulas::new(),
                 languages: Languages::new(builder, budget),
                 cost: 0,
+                closes: options.strict_mode,
             },
             options,
             findings: Vec::new(),
@@ -437,12 +438,17 @@ impl<'b> Expander<'b> {
         self.loose.contains(&id)
     }
 
-    /// Takes note that a keyword is left out of a set. Nobody knows what it would have evaluated.
+    /// Takes note that a keyword is left out of a set. Nobody knows what it would have evaluated, nor whether it would have
+    /// listed keys or items, so that the set stays open.
     pub fn leave_out(&mut self, set: &mut ValueSet) {
         self.left_out += 1;
-        if self.documents.mentions_unevaluated() {
-            set.objects.iter_mut().for_each(|shape| shape.evaluated.push(Keys::all()));
-            set.arrays.iter_mut().for_each(|shape| shape.evaluated.all = true);
+        for shape in &mut set.objects {
+            shape.evaluated.push(Keys::all());
+            shape.openness.says_others = true;
+        }
+        for shape in &mut set.arrays {
+            shape.evaluated.all = true;
+            shape.says_rest = true;
         }
     }
 

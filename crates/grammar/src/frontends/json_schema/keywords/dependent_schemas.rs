@@ -3,8 +3,9 @@
 
 use std::rc::Rc;
 
-use super::super::documents::Json;
+use super::super::documents::{Json, Step};
 use super::super::expand::{Expander, Schema};
+use super::super::report::Outcome;
 use super::super::values::ValueSet;
 use super::super::values::objects::ObjectShape;
 use super::{dependent_required, read};
@@ -52,6 +53,11 @@ fn depend(
         && members.iter().all(|(name, _)| name == "required" || !super::says(name))
     {
         dependent_required::require(path[1], &read::strings(keys)?, set);
+        let way = [Step::Key(path[0]), Step::Key(path[1])];
+        if let Some(child) = expander.documents.descend(schema.at.schema, &way) {
+            let at = expander.documents.locate(child, schema.at.scope)?;
+            expander.note(at, "required", Outcome::Exact, "");
+        }
         return Ok(());
     }
     let name: Rc<str> = Rc::from(path[1]);

@@ -18,8 +18,10 @@ pub(super) fn apply(
     if names.is_any() || set.objects.is_empty() {
         return Ok(());
     }
-    let others = Keys::outside(&names, &mut expander.algebra.languages)?;
+    let languages = &mut expander.algebra.languages;
+    let (others, is_narrowed) = (Keys::outside(&names, languages)?, names.is_narrowed(languages)?);
     for shape in &mut set.objects {
+        shape.has_narrowed_keys |= is_narrowed;
         shape.families.push((others.clone(), FormulaId::NEVER));
         shape.openness.says_others = true;
     }

@@ -50,6 +50,8 @@ pub struct Algebra<'b> {
     pub languages: Languages<'b>,
     /// What the pairs of shapes that were put together have cost.
     pub cost: usize,
+    /// Whether shapes are closed in the end: then it matters which keys they ask for.
+    pub closes: bool,
 }
 
 impl Algebra<'_> {
@@ -179,7 +181,9 @@ impl ValueSet {
             },
             texts: self.texts.unite(&other.texts, &mut algebra.languages)?,
             arrays: joined(&self.arrays, &other.arrays, ArrayShape::is_any, ArrayShape::is_annotated)?,
-            objects: joined(&self.objects, &other.objects, ObjectShape::is_any, ObjectShape::is_annotated)?,
+            objects: joined(&self.objects, &other.objects, ObjectShape::is_any, |shape| {
+                shape.is_annotated() || algebra.closes && shape.asks_for_keys()
+            })?,
         })
     }
 
@@ -323,7 +327,7 @@ fn joined<T: Clone + PartialEq>(
     left: &[T],
     right: &[T],
     is_any: fn(&T) -> bool,
-    is_annotated: fn(&T) -> bool,
+    is_annotated: impl Fn(&T) -> bool,
 ) -> Result<Vec<T>> {
     if let Some(any) = left.iter().chain(right).find(|shape| is_any(shape))
         && !left.iter().chain(right).any(is_annotated)

@@ -78,6 +78,8 @@ pub struct ObjectShape {
     pub evaluated: Vec<Keys>,
     /// How it is closed in strict mode.
     pub openness: Openness,
+    /// Whether it has fewer keys than it stands for, because a format of keys is narrower here than its definition.
+    pub has_narrowed_keys: bool,
 }
 
 impl ObjectShape {
@@ -106,6 +108,11 @@ impl ObjectShape {
     /// Whether keywords have said more of it than its conditions: what was evaluated, how it is closed.
     pub fn is_annotated(&self) -> bool {
         !self.evaluated.is_empty() || self.openness != Openness::default()
+    }
+
+    /// Whether it asks for keys, perhaps because of others. In strict mode that makes them known.
+    pub fn asks_for_keys(&self) -> bool {
+        !self.required.is_empty() || !self.implies.is_empty()
     }
 
     /// Whether those that must be there are all that there is room for, as in a constant.
@@ -153,11 +160,17 @@ impl ObjectShape {
         append(&mut both.witnesses, &other.witnesses);
         append(&mut both.evaluated, &other.evaluated);
         both.openness = both.openness.join(other.openness);
+        both.has_narrowed_keys |= other.has_narrowed_keys;
         both
     }
 
     /// The ways to break it.
     pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Vec<Self>> {
+        if self.has_narrowed_keys {
+            return Err(Error::unsupported(
+                "the complement of keys of a format that is narrower here than its definition",
+            ));
+        }
         let mut ways = Vec::new();
         let named = self.named.iter().map(|(name, value)| (Keys::named(name), *value));
         let breaches: Vec<(Keys, FormulaId)> = named

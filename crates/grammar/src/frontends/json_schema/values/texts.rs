@@ -278,6 +278,11 @@ impl TextSet {
         Ok((all != *conjuncts).then_some(TextSet::Language { conjuncts: all, min: *min, max: *max }))
     }
 
+    /// Whether it has fewer texts than it stands for.
+    pub fn is_narrowed(&self, languages: &mut Languages<'_>) -> Result<bool> {
+        Ok(self.wider(languages)?.is_some())
+    }
+
     /// Whether it has no text.
     pub fn is_empty(&self, languages: &mut Languages<'_>) -> Result<bool> {
         if !self.has_no_text(languages)? {
@@ -307,9 +312,9 @@ impl TextSet {
                     } else if let Some(wider) = set.wider(languages)?
                         && wider.contains(text, languages)?
                     {
-                        // Nobody knows whether it is in both, so both are kept.
-                        let listed = TextSet::of_expr(TextSet::Finite(Rc::clone(texts)).expr(languages)?);
-                        return listed.intersect(set, languages);
+                        return Err(Error::unsupported(format!(
+                            "the string {text:?} may be of a format that is narrower here than its definition"
+                        )));
                     }
                 }
                 if kept.len() == texts.len() {
