@@ -727,7 +727,30 @@ mod tests {
             next: vec![vec![Some(1), Some(0)], vec![Some(2), None], vec![Some(1), Some(2)]],
         };
         assert_eq!(table.minimal().len(), 2);
-        let apart = Table { accepting: vec![true, false, true], ..table };
-        assert!(apart.minimal().matches(&[1, 0, 0, 1]) && !apart.minimal().matches(&[0]));
+        // Without an end in the pair nothing is left of it.
+        let apart = Table { accepting: vec![true, false, false], ..table }.minimal();
+        assert!(apart.len() == 1 && apart.matches(&[1, 1]) && !apart.matches(&[1, 0, 0]));
+    }
+
+    #[test]
+    fn large_rings_that_lead_into_each_other_become_minimal() {
+        for (length, rings, odd) in [(20, 3, None), (40, 2, Some(7)), (200, 2, None), (60, 4, Some(59))] {
+            let next = |at: usize| {
+                let (ring, place) = (at / length, at % length);
+                let round = ring * length + (place + 1) % length;
+                let over = (ring + 1).min(rings - 1) * length + place;
+                vec![Some(round), Some(over)]
+            };
+            let accepting = (0..length * rings).map(|at| at % length == 0 || Some(at) == odd).collect();
+            let table = Table { accepting, next: (0..length * rings).map(next).collect() };
+            // The rings are alike, but for the first if it has one end more.
+            let rings_left = if odd.is_some() { 2 } else { 1 };
+            assert_eq!(table.minimal().len(), rings_left * length, "{length}");
+            let rows = table.builder().into_rows(&Budget::default()).unwrap();
+            for comparisons in [1, length, 10 * length] {
+                let dfa = minimal_within(&rows, comparisons, &Budget::default()).unwrap();
+                assert_eq!(dfa, table.minimal(), "{length} {comparisons}");
+            }
+        }
     }
 }

@@ -1,9 +1,9 @@
 //! Strict mode: what a schema leaves open is closed.
 //!
 //! An object for which some keyword lists keys has no other keys but those that are required, and an array for which some
-//! keyword lists the first items has no other items, unless a keyword says what the others are. It is as if `unevaluatedProperties: false` and
-//! `unevaluatedItems: false` stood in the outermost schema of the value, so that `allOf` and `$ref` go on adding keys.
-//! And a schema that speaks of keys or items without giving a type means objects or arrays.
+//! keyword lists the first items has no other items, unless a keyword says what the others are. It is as if
+//! `unevaluatedProperties: false` and `unevaluatedItems: false` stood in the outermost schema of the value, so that `allOf`
+//! and `$ref` go on adding keys. And a schema that speaks of keys or items without giving a type means objects or arrays.
 
 use std::rc::Rc;
 
