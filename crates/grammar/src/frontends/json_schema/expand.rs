@@ -86,7 +86,7 @@ pub struct Expander<'b> {
     /// The schema that something was last noted of, and its pointer.
     noted: Option<(SchemaId, Arc<str>)>,
     patterns: HashMap<Box<str>, ExprId>,
-    formats: Vec<(&'static str, ExprId)>,
+    formats: Vec<(&'static str, TextSet)>,
     conflict: Option<(Located, &'static str)>,
     /// Whether the last error was a formula that needs itself.
     circled: bool,
@@ -508,21 +508,19 @@ impl<'b> Expander<'b> {
         Ok(expr)
     }
 
-    /// The language of a format, where the format is known.
-    pub fn format(&mut self, name: &str) -> Option<Result<ExprId>> {
+    /// The texts of a format, where the format is known.
+    pub fn format(&mut self, name: &str) -> Option<Result<TextSet>> {
         let format = formats::find(name)?;
-        if let Some(&(_, expr)) = self.formats.iter().find(|(known, _)| *known == format.name) {
-            return Some(Ok(expr));
+        if let Some((_, texts)) = self.formats.iter().find(|(known, _)| *known == format.name) {
+            return Some(Ok(texts.clone()));
         }
         let languages = &mut self.algebra.languages;
         let expr = formats::language(name, &mut languages.builder, languages.budget)?;
-        if let Ok(expr) = expr {
-            if let Some(wider) = format.wider {
-                languages.note_narrowed(expr, wider);
-            }
-            self.formats.push((format.name, expr));
-        }
-        Some(expr)
+        Some(expr.map(|expr| {
+            let texts = languages.text_set(expr, format.wider);
+            self.formats.push((format.name, texts.clone()));
+            texts
+        }))
     }
 
     /// Whether the branches that hold together must be told apart from each of them alone.

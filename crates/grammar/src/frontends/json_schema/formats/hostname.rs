@@ -1,8 +1,7 @@
 //! Host names of RFC 1123: labels of letters, digits and inner hyphens.
 //!
 //! * A label has at most 63 characters, and a name at most 253, its dots among them. To count both at once would take an
-//!   automaton of sixteen thousand states. So a name has a [`Shape`]: a few long labels first, then shorter ones, such
-//!   that the longest name of that shape is within the bound.
+//!   automaton of sixteen thousand states; as bounded texts, one within the other, both are counted when a text is read.
 //! * A label that begins with `xn--` is Punycode, and must decode to a valid label of other languages. That is not
 //!   regular, so there is none.
 //! * A name is never a number, nor is its last label: RFC 1123 tells names from IPv4 addresses by it. The last of
@@ -17,27 +16,10 @@ const END: &str = "[A-Za-z0-9]";
 /// What may stand inside of a label.
 const INSIDE: &str = "[A-Za-z0-9\\-]";
 
-/// How many labels a name may have, and how long they may be.
-pub(super) struct Shape {
-    /// Up to two labels of so many characters come first.
-    pub(super) first: u32,
-    /// Up to four labels and the last one have so many.
-    pub(super) others: u32,
-}
-
-impl Shape {
-    const FIRST_LABELS: u32 = 2;
-    const OTHER_LABELS: u32 = 4;
-
-    /// The longest name of this shape.
-    #[cfg(test)]
-    pub(super) fn longest(&self) -> u32 {
-        Self::FIRST_LABELS * (self.first + 1) + (Self::OTHER_LABELS + 1) * (self.others + 1) - 1
-    }
-}
-
-/// Names of at most 252 characters.
-const HOST: Shape = Shape { first: 63, others: 24 };
+/// How long a label may be.
+const LONGEST_LABEL: u32 = 63;
+/// How long a name may be.
+pub(super) const LONGEST_NAME: u32 = 253;
 
 /// What a label may begin with.
 pub(super) enum Openings {
@@ -61,57 +43,49 @@ impl Openings {
         }
     }
 
-    /// A label that begins with `first` and has at most `most` characters, of which there are at least five.
-    fn label_from(&self, first: &str, most: u32) -> String {
+    /// A label of any length that begins with `first`.
+    fn label_from(&self, first: &str) -> String {
         let four = self.first_four(first);
-        format!("(?:{first}(?:{INSIDE}{{0,2}}{END})?|{four}{INSIDE}{{0,{}}}{END})", most - 5)
+        format!("(?:{first}(?:{INSIDE}{{0,2}}{END})?|{four}{INSIDE}*{END})")
     }
 
     /// A label of at most `most` characters.
-    pub(super) fn label(&self, most: u32) -> String {
-        self.label_from(END, most)
+    pub(super) fn label(&self, most: u32, texts: &mut Texts<'_>) -> Result<ExprId> {
+        let label = texts.automaton(&self.label_from(END))?;
+        Ok(texts.at_most(label, most))
     }
 
     /// The same, beginning with a letter.
-    pub(super) fn label_of_letter(&self, most: u32) -> String {
-        self.label_from("[A-Za-z]", most)
+    pub(super) fn label_of_letter(&self, most: u32, texts: &mut Texts<'_>) -> Result<ExprId> {
+        let label = texts.automaton(&self.label_from("[A-Za-z]"))?;
+        Ok(texts.at_most(label, most))
     }
 
     /// A name of one label: it is no number.
-    fn only_label(&self) -> String {
-        let letter_first = self.label_of_letter(63);
-        // Up to 31 digits, and then up to 32 characters the first of which is none.
-        format!("{letter_first}|[0-9]{{1,31}}(?:[A-Za-z]|[A-Za-z\\-]{INSIDE}{{0,30}}{END})")
+    fn only_label(&self, texts: &mut Texts<'_>) -> Result<ExprId> {
+        let label = texts.both(&self.label_from(END), "[0-9]*[A-Za-z\\-][^]*")?;
+        Ok(texts.at_most(label, LONGEST_LABEL))
     }
 }
 
 pub(super) fn hostname(texts: &mut Texts<'_>) -> Result<ExprId> {
-    host_names(texts, &Openings::NoPunycode)
+    let names = host_names(texts, &Openings::NoPunycode)?;
+    Ok(texts.at_most(names, LONGEST_NAME))
 }
 
-/// Names of hosts: of one label that may be as long as labels can be, or of several.
+/// Names of hosts, of one label or of several, however many.
 pub(super) fn host_names(texts: &mut Texts<'_>, openings: &Openings) -> Result<ExprId> {
-    let only = texts.pattern(&openings.only_label())?;
-    let several = names(texts, &HOST, openings)?;
+    let only = openings.only_label(texts)?;
+    let several = domains(texts, openings)?;
     Ok(texts.alt([only, several]))
 }
 
-/// Names of one shape.
-pub(super) fn names(texts: &mut Texts<'_>, shape: &Shape, openings: &Openings) -> Result<ExprId> {
-    let first = texts.pattern(&(openings.label(shape.first) + "\\."))?;
-    let first = texts.up_to(first, Shape::FIRST_LABELS);
-    let others = texts.pattern(&(openings.label(shape.others) + "\\."))?;
-    let others = texts.up_to(others, Shape::OTHER_LABELS);
-    let last = texts.pattern(&openings.label_of_letter(shape.others))?;
-    Ok(texts.seq([first, others, last]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_longest_name_is_within_the_bound() {
-        assert_eq!(HOST.longest(), 252);
-    }
+/// Names whose last label begins with a letter, however many labels they have.
+pub(super) fn domains(texts: &mut Texts<'_>, openings: &Openings) -> Result<ExprId> {
+    let label = openings.label(LONGEST_LABEL, texts)?;
+    let dot = texts.literal(".");
+    let label_dot = texts.seq([label, dot]);
+    let labels = texts.star(label_dot);
+    let last = openings.label_of_letter(LONGEST_LABEL, texts)?;
+    Ok(texts.seq([labels, last]))
 }

@@ -67,13 +67,14 @@ const LONGEST_LABEL: u32 = 61;
 pub(super) fn idn_hostname(texts: &mut Texts<'_>) -> Result<ExprId> {
     let ascii = hostname::host_names(texts, &Openings::NoTag)?;
     let others = names_of_short_labels(texts, LABELS)?;
-    Ok(texts.alt([ascii, others]))
+    let names = texts.alt([ascii, others]);
+    Ok(texts.at_most(names, hostname::LONGEST_NAME))
 }
 
 /// Names of up to `count` labels with letters of any language, each of at most 61 characters, in Punycode and in UTF-8.
 pub(super) fn names_of_short_labels(texts: &mut Texts<'_>, count: u32) -> Result<ExprId> {
-    let mut labels = vec![texts.pattern(&Openings::NoTag.label(LONGEST_LABEL))?];
-    let letter_first = texts.pattern(&Openings::NoTag.label_of_letter(LONGEST_LABEL))?;
+    let mut labels = vec![Openings::NoTag.label(LONGEST_LABEL, texts)?];
+    let letter_first = Openings::NoTag.label_of_letter(LONGEST_LABEL, texts)?;
     let mut last_labels = vec![letter_first];
     for script in LEFT_TO_RIGHT {
         let Script { letters, signs, most } = script;

@@ -166,11 +166,11 @@ pub static REGISTRY: [Format; 19] = [
         name: "email",
         about: "a mail address (RFC 5321), quoted local parts and address literals among them",
         narrower: Some(
-            "a domain has up to two labels of 41 characters and then up to five of 20, and is otherwise as in \
-             `hostname`; an address literal is IPv4 without leading zeros, or IPv6",
+            "the last label of a domain begins with a letter, and no label with `xn--`, as in `hostname`; an address \
+             literal is IPv4 without leading zeros, or IPv6",
         ),
         wider: Some(r"^[^]+@[^]+$"),
-        longest: Some(253),
+        longest: Some(254),
         form: Form::Expression(OnceLock::new()),
         build: email::email,
     },
@@ -178,11 +178,12 @@ pub static REGISTRY: [Format; 19] = [
         name: "idn-email",
         about: "a mail address with letters of any language (RFC 6531)",
         narrower: Some(
-            "as `email`, or with a domain of up to three labels as in `idn-hostname`; a local part that is not ASCII \
-             has at most 32, 21 or 16 characters, as they take up to 2, 3 or 4 bytes",
+            "as `email` without `--` in third place of a label, or with a domain of up to three labels as in \
+             `idn-hostname`; a local part that is not ASCII has at most 32, 21 or 16 characters, as they take up to 2, \
+             3 or 4 bytes",
         ),
         wider: Some(r"^[^]+@[^]+$"),
-        longest: Some(253),
+        longest: Some(254),
         form: Form::Expression(OnceLock::new()),
         build: email::idn_email,
     },
@@ -190,12 +191,11 @@ pub static REGISTRY: [Format; 19] = [
         name: "hostname",
         about: "a host name (RFC 1123) of labels of at most 63 characters, at most 253 in all",
         narrower: Some(
-            "no label begins with `xn--`, since Punycode cannot be checked; a name of several labels has up to two of \
-             63 characters and then up to five of 24, the last of which begins with a letter; a name of one label \
-             begins with at most 31 digits",
+            "no label begins with `xn--`, since Punycode cannot be checked; the last of several labels begins with a \
+             letter",
         ),
         wider: Some(r"^[A-Za-z0-9.-]*[A-Za-z-][A-Za-z0-9.-]*$|^[0-9]+\.?$"),
-        longest: Some(252),
+        longest: Some(253),
         form: Form::Expression(OnceLock::new()),
         build: hostname::hostname,
     },
@@ -210,7 +210,7 @@ pub static REGISTRY: [Format; 19] = [
         wider: Some(
             r"^[^\x00-,/:-@\[-`{-\x7f]*[^\x00-,./0-9:-@\[-`{-\x7f][^\x00-,/:-@\[-`{-\x7f]*$|^[0-9]+\.?$",
         ),
-        longest: Some(252),
+        longest: Some(253),
         form: Form::Expression(OnceLock::new()),
         build: idn_hostname::idn_hostname,
     },

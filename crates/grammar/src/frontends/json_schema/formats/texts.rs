@@ -49,9 +49,21 @@ impl<'a> Texts<'a> {
         self.builder.repeat(item, 0, Some(most))
     }
 
+    /// The texts of `item` with at most `most` code points.
+    pub(super) fn at_most(&mut self, item: ExprId, most: u32) -> ExprId {
+        self.builder.at_most(item, most)
+    }
+
     /// `item` any number of times.
     pub(super) fn star(&mut self, item: ExprId) -> ExprId {
         self.builder.repeat(item, 0, None)
+    }
+
+    /// The texts of a pattern, as an automaton; so it is to be small.
+    pub(super) fn automaton(&mut self, pattern: &str) -> Result<ExprId> {
+        let (expr, source) = regex::parse_named(pattern, &Syntax::whole(), self.builder, self.budget)?;
+        let dfa = Arc::new(determinize(&*self.builder, expr, self.budget)?);
+        Ok(self.builder.automaton(Automaton { source: source.into(), dfa: dfa.into() }))
     }
 
     /// The texts that both patterns match. They become an automaton, so both are to be small.

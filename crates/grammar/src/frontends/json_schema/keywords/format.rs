@@ -4,7 +4,6 @@ use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::report::Outcome;
 use super::super::values::ValueSet;
-use super::super::values::texts::TextSet;
 use super::super::{Formats, formats};
 use super::read;
 use crate::error::Result;
@@ -23,13 +22,13 @@ pub(super) fn apply(
         expander.note(schema.at, "format", Outcome::Annotation, "formats are annotations by request");
         return Ok(());
     }
-    let Some(language) = expander.format(name) else {
+    let Some(texts) = expander.format(name) else {
         expander.note(schema.at, "format", Outcome::Annotation, format!("{name:?} is not a known format"));
         return Ok(());
     };
-    let expr = language?;
+    let texts = texts?;
     if let Some(note) = formats::find(name).and_then(|format| format.narrower) {
         expander.note(schema.at, "format", Outcome::Narrowed, note);
     }
-    expander.narrow_texts(set, &TextSet::of_expr(expr))
+    expander.narrow_texts(set, &texts)
 }

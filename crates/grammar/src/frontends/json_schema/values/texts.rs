@@ -45,8 +45,8 @@ pub struct Known {
     sources: FxHashMap<ExprId, String>,
     /// The texts that are not in a complement, by expression: a text is found among them without an automaton.
     complements: FxHashMap<ExprId, Rc<BTreeSet<Box<str>>>>,
-    /// Languages that are narrower than what they stand for, with patterns that are wider.
-    narrowed: FxHashMap<ExprId, &'static str>,
+    /// Languages that are narrower than what they stand for.
+    narrowed: FxHashMap<ExprId, Narrowed>,
     /// The same, with the languages of those patterns, and what was made of them.
     wider: FxHashMap<ExprId, ExprId>,
     /// Expressions as automata that are ready.
@@ -61,6 +61,15 @@ pub struct Known {
     pub excluded: FxHashMap<Box<[String]>, ExprId>,
 }
 
+/// What is known of a language that is narrower than what it stands for.
+#[derive(Clone, Copy, Debug)]
+struct Narrowed {
+    /// A pattern that is wider.
+    pattern: &'static str,
+    /// The bound of the length that came with the language, and narrows it too.
+    bound: Option<u32>,
+}
+
 impl<'b> Languages<'b> {
     /// No automaton yet.
     pub fn new(builder: Builder, budget: &'b Budget) -> Self {
@@ -72,17 +81,12 @@ impl<'b> Languages<'b> {
         self.known.sources.insert(expr, source);
     }
 
-    /// Remembers that a language is narrower than what it stands for, and a pattern that is wider.
-    pub fn note_narrowed(&mut self, expr: ExprId, wider: &'static str) {
-        self.known.narrowed.insert(expr, wider);
-    }
-
     /// A language that is wider than what `expr` stands for, where that is not `expr` itself.
     fn wider(&mut self, expr: ExprId) -> Result<Option<ExprId>> {
         if let Some(&wider) = self.known.wider.get(&expr) {
             return Ok(Some(wider));
         }
-        let Some(&pattern) = self.known.narrowed.get(&expr) else { return Ok(None) };
+        let Some(&Narrowed { pattern, .. }) = self.known.narrowed.get(&expr) else { return Ok(None) };
         let (wider, _) = regex::parse_named(pattern, &Syntax::search(), &mut self.builder, self.budget)?;
         self.known.wider.insert(expr, wider);
         Ok(Some(wider))
@@ -114,10 +118,7 @@ impl<'b> Languages<'b> {
     /// A text to be emitted: a conjunction or a complement that was made an automaton, because somebody asked about it, is
     /// that from here on, so that it is not made again.
     pub fn settled(&mut self, expr: ExprId) -> Result<ExprId> {
-        let (body, most) = match *self.builder.expr(expr) {
-            Expr::AtMost { body, most } => (body, Some(most)),
-            _ => (expr, None),
-        };
+        let (body, most) = self.unbounded(expr);
         if !matches!(self.builder.expr(body), Expr::And(_) | Expr::Not(_)) {
             return Ok(expr);
         }
@@ -172,23 +173,82 @@ impl<'b> Languages<'b> {
         if let Some(excluded) = self.known.complements.get(&expr) {
             return Ok(!excluded.contains(text));
         }
-        Ok(self.automaton(expr)?.matches(text.as_bytes()))
+        let (body, most) = self.unbounded(expr);
+        if most.is_some_and(|most| text.chars().count() > most as usize) {
+            return Ok(false);
+        }
+        if !self.has_bounded_items(body) {
+            return Ok(self.automaton(body)?.matches(text.as_bytes()));
+        }
+        for item in self.builder.expr(body).children().to_vec() {
+            if self.matches(item, text)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether the language of `expr` has no text.
     pub fn is_empty(&mut self, expr: ExprId) -> Result<bool> {
-        Ok(match self.builder.expr(expr) {
+        let (body, most) = self.unbounded(expr);
+        Ok(match self.builder.expr(body) {
             Expr::Never => true,
-            Expr::Not(_) if self.known.complements.contains_key(&expr) => false,
-            Expr::And(_) | Expr::Not(_) => self.automaton(expr)?.is_empty(),
-            &Expr::AtMost { body, most } => match self.builder.expr(body) {
-                Expr::And(_) | Expr::Not(_) => {
-                    self.automaton(body)?.distances().first().is_none_or(|&shortest| shortest > most)
+            Expr::Not(_) if most.is_none() && self.known.complements.contains_key(&body) => false,
+            Expr::And(_) | Expr::Not(_) => {
+                let dfa = self.automaton(body)?;
+                match most {
+                    None => dfa.is_empty(),
+                    Some(most) => dfa.distances().first().is_none_or(|&shortest| shortest > most),
                 }
-                _ => regular::lengths(&self.builder, body).0 > most,
-            },
-            _ => false,
+            }
+            Expr::Alt(items) => {
+                for item in items.clone() {
+                    let item = most.map_or(item, |most| self.builder.at_most(item, most));
+                    if !self.is_empty(item)? {
+                        return Ok(false);
+                    }
+                }
+                true
+            }
+            _ => most.is_some_and(|most| regular::lengths(&self.builder, body).0 > most),
         })
+    }
+
+    /// What is in all of `parts`. A bound of the length within a conjunction would be counted by an automaton, which would
+    /// multiply by it. So bounds are drawn out: those of the parts, and those of alternatives, unless these are too many.
+    fn all_of(&mut self, parts: &[ExprId]) -> ExprId {
+        const MOST_ALTERNATIVES: usize = 64;
+        let bodies: Vec<(ExprId, Option<u32>)> = parts.iter().map(|&part| self.unbounded(part)).collect();
+        let most = bodies.iter().filter_map(|&(_, most)| most).min();
+        let mut bodies: Vec<ExprId> = bodies.into_iter().map(|(body, _)| body).collect();
+        let is_choice = |body: &&ExprId| self.has_bounded_items(**body);
+        let counts = bodies.iter().filter(is_choice).map(|&body| self.builder.expr(body).children().len());
+        let is_small = counts.fold(1, usize::saturating_mul) <= MOST_ALTERNATIVES;
+        let all = match bodies.iter().position(|body| is_choice(&body)).filter(|_| is_small) {
+            None => self.builder.and(bodies),
+            Some(at) => {
+                let items = self.builder.expr(bodies.swap_remove(at)).children().to_vec();
+                let both: Vec<ExprId> = items
+                    .into_iter()
+                    .map(|item| {
+                        bodies.push(item);
+                        let both = self.all_of(&bodies);
+                        bodies.pop();
+                        both
+                    })
+                    .collect();
+                self.builder.alt(both)
+            }
+        };
+        most.map_or(all, |most| self.builder.at_most(all, most))
+    }
+
+    /// Whether an expression is a choice, and some alternative has a bound of its own.
+    fn has_bounded_items(&self, expr: ExprId) -> bool {
+        match self.builder.expr(expr) {
+            Expr::Alt(items) => items.iter().any(|&item| self.unbounded(item).1.is_some()),
+            _ => false,
+        }
     }
 
     /// The texts that `expr` is the complement of, if it is one.
@@ -197,15 +257,30 @@ impl<'b> Languages<'b> {
             return Some(TextSet::Finite(Rc::clone(texts)));
         }
         let Expr::Not(inner) = *self.builder.expr(expr) else { return None };
-        let (body, max) = match *self.builder.expr(inner) {
-            Expr::AtMost { body, most } => (body, Some(most)),
-            _ => (inner, None),
-        };
+        let (body, max) = self.unbounded(inner);
         let conjuncts = match self.builder.expr(body) {
             Expr::And(items) => items.iter().copied().collect(),
             _ => SmallVec::from_slice(&[body]),
         };
         Some(TextSet::Language { conjuncts, min: 0, max })
+    }
+
+    /// The texts of `expr`, the bound of their length apart. With `wider` they are fewer than what they stand for, and all
+    /// of that matches this pattern.
+    pub fn text_set(&mut self, expr: ExprId, wider: Option<&'static str>) -> TextSet {
+        let (body, max) = self.unbounded(expr);
+        if let Some(pattern) = wider {
+            self.known.narrowed.insert(body, Narrowed { pattern, bound: max });
+        }
+        TextSet::Language { conjuncts: SmallVec::from_slice(&[body]), min: 0, max }
+    }
+
+    /// An expression without the bound of its length, and that.
+    fn unbounded(&self, expr: ExprId) -> (ExprId, Option<u32>) {
+        match *self.builder.expr(expr) {
+            Expr::AtMost { body, most } => (body, Some(most)),
+            _ => (expr, None),
+        }
     }
 
     /// Any text of `min` to `max` code points.
@@ -271,11 +346,15 @@ impl TextSet {
         if languages.known.narrowed.is_empty() {
             return Ok(None);
         }
-        let mut all = conjuncts.clone();
+        let (mut all, mut max) = (conjuncts.clone(), *max);
         for conjunct in &mut all {
-            *conjunct = languages.wider(*conjunct)?.unwrap_or(*conjunct);
+            let Some(wider) = languages.wider(*conjunct)? else { continue };
+            if languages.known.narrowed.get(conjunct).is_some_and(|narrowed| narrowed.bound == max) {
+                max = None;
+            }
+            *conjunct = wider;
         }
-        Ok((all != *conjuncts).then_some(TextSet::Language { conjuncts: all, min: *min, max: *max }))
+        Ok((all != *conjuncts).then_some(TextSet::Language { conjuncts: all, min: *min, max }))
     }
 
     /// Whether it has fewer texts than it stands for.
@@ -454,7 +533,7 @@ impl TextSet {
                 [] => Ok(languages.of_length(*min, *max)),
                 &[one] => Ok(with_length(one, *min, *max, languages)),
                 several => {
-                    let all = languages.builder.and(several.iter().copied());
+                    let all = languages.all_of(several);
                     Ok(with_length(all, *min, *max, languages))
                 }
             },
@@ -486,7 +565,7 @@ fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languag
         expr
     } else {
         let bounds = languages.of_length(min, None);
-        languages.builder.and([expr, bounds])
+        languages.all_of(&[expr, bounds])
     };
     max.map_or(long, |max| languages.builder.at_most(long, max))
 }

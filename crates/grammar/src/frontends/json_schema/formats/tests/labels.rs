@@ -1,6 +1,6 @@
 //! The bounds of host names: no name is longer than the DNS allows, in Punycode too.
 
-use super::automaton;
+use super::Language;
 use crate::regular::{Dfa, StateId};
 
 /// A small generator of numbers, the same at every run.
@@ -13,13 +13,15 @@ impl Dice {
     }
 }
 
-/// A text of the language, by a walk that ends where it must, and seldom where it may.
-fn walk(dfa: &Dfa, dice: &mut Dice, reluctance: usize) -> Vec<u8> {
+/// A text of the language, by a walk that ends where it must, and seldom where it may; `None` if it is too long.
+fn walk(language: &Language, dice: &mut Dice, reluctance: usize) -> Option<String> {
+    let (dfa, _) = &language.parts[dice.roll(language.parts.len())];
     let (mut state, mut text): (StateId, _) = (Dfa::START, Vec::new());
     loop {
         let edges = dfa.edges(state);
         if edges.is_empty() || dfa.is_accepting(state) && dice.roll(reluctance) == 0 {
-            return text;
+            let text = String::from_utf8(text).unwrap();
+            return language.matches(&text).then_some(text);
         }
         let (low, high, next) = edges[dice.roll(edges.len())];
         text.push(low + dice.roll(usize::from(high - low) + 1) as u8);
@@ -89,32 +91,47 @@ fn the_length_of_punycode_is_known() {
 
 #[test]
 fn names_are_as_long_as_the_dns_allows() {
-    for format in ["hostname", "idn-hostname"] {
-        let (dfa, mut dice) = (automaton(format), Dice(1));
+    for (format, reach) in [("hostname", 240), ("idn-hostname", 150)] {
+        let (language, mut dice) = (Language::of(format), Dice(1));
         let mut longest = 0;
-        for _ in 0..20_000 {
-            let text = String::from_utf8(walk(&dfa, &mut dice, 200)).unwrap();
+        for text in (0..20_000).filter_map(|_| walk(&language, &mut dice, 100)) {
             let lengths = text.split('.').map(length_in_the_dns);
             assert!(lengths.clone().all(|length| (1..=63).contains(&length)), "{text}");
             let length = lengths.map(|length| length + 1).sum::<usize>() - 1;
             assert!(length <= 253, "{text}");
             longest = longest.max(length);
         }
-        assert!(longest > 150, "{format}: the walks reach no long names, {longest} at most");
+        assert!(longest > reach, "{format}: the walks reach no long names, {longest} at most");
     }
 }
 
 #[test]
 fn addresses_are_as_long_as_mail_allows() {
     for format in ["email", "idn-email"] {
-        let (dfa, mut dice) = (automaton(format), Dice(2));
+        let (language, mut dice) = (Language::of(format), Dice(2));
         let mut longest = 0;
-        for _ in 0..20_000 {
-            let text = walk(&dfa, &mut dice, 200);
-            let at = text.iter().rposition(|&byte| byte == b'@').unwrap();
-            assert!((1..=64).contains(&at) && text.len() <= 254, "{}", String::from_utf8_lossy(&text));
+        for text in (0..20_000).filter_map(|_| walk(&language, &mut dice, 100)) {
+            let at = text.rfind('@').unwrap();
+            assert!((1..=64).contains(&at) && text.len() <= 254, "{text}");
             longest = longest.max(text.len());
         }
-        assert!(longest > 150, "{format}: the walks reach no long addresses, {longest} at most");
+        assert!(longest > 240, "{format}: the walks reach no long addresses, {longest} at most");
     }
+}
+
+#[test]
+fn labels_and_names_are_counted_to_the_last_character() {
+    let host = Language::of("hostname");
+    let label = |length: usize| "a".repeat(length);
+    assert!(host.matches(&label(63)) && !host.matches(&label(64)));
+    assert!(host.matches(&format!("{}1", "1".repeat(61) + "a")) && !host.matches(&"1".repeat(63)));
+    let name = |last: usize| [label(63), label(63), label(63), label(last)].join(".");
+    assert!(host.matches(&name(61)) && !host.matches(&name(62)));
+    let many = ["a"; 127].join(".");
+    assert!(many.len() == 253 && host.matches(&many) && !host.matches(&format!("{many}.a")));
+    let mail = Language::of("email");
+    let address =
+        |local: usize, last: usize| format!("{}@{}.{}.{}", label(local), label(63), label(63), label(last));
+    assert!(mail.matches(&address(64, 61)) && !mail.matches(&address(64, 62)));
+    assert!(mail.matches(&address(62, 63)) && !mail.matches(&address(65, 1)));
 }

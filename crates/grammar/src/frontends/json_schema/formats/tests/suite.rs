@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{automaton, find};
-use crate::regular::Dfa;
+use super::{Language, find};
 
 /// Valid strings that a format leaves out, and why.
 struct LeftOut {
@@ -134,7 +133,7 @@ fn cases(file: &Path) -> Vec<(String, String, bool)> {
 #[test]
 fn the_suite_agrees() {
     let Some(root) = suite() else { return };
-    let mut automata: BTreeMap<String, Dfa> = BTreeMap::new();
+    let mut languages: BTreeMap<String, Language> = BTreeMap::new();
     let (mut too_wide, mut too_narrow) = (BTreeSet::new(), BTreeSet::new());
     let mut count = 0;
     for draft in ["draft4", "draft6", "draft7", "draft2019-09", "draft2020-12"] {
@@ -143,8 +142,8 @@ fn the_suite_agrees() {
                 assert_eq!(format, "unknown", "every format of the suite is known here");
                 continue;
             }
-            let dfa = automata.entry(format.clone()).or_insert_with(|| automaton(&format));
-            match (valid, dfa.matches(text.as_bytes())) {
+            let language = languages.entry(format.clone()).or_insert_with(|| Language::of(&format));
+            match (valid, language.matches(&text)) {
                 (true, false) => too_narrow.insert((format, text)),
                 (false, true) => too_wide.insert((format, text)),
                 _ => true,
