@@ -69,6 +69,7 @@ LARGE = {
         "dependentSchemas": {f"k{at}": {"required": [f"k{at + 1}"]} for at in range(800)},
     },
     "maxLength": {"type": "string", "minLength": 10, "maxLength": 100_000},
+    "not such a length": {"type": "string", "not": {"minLength": 10, "maxLength": 100_000}},
     "maxItems": {"type": "array", "items": {"type": "integer"}, "minItems": 5_000, "maxItems": 10_000},
     "maxProperties": {"type": "object", "minProperties": 100, "maxProperties": 10_000},
 }
@@ -95,6 +96,8 @@ def test_large_schemas_decide():
     known = decider(LARGE["maxLength"])
     assert known.accepts_value("a" * 100_000)
     assert not known.accepts_value("a" * 100_001)
+    known = decider(LARGE["not such a length"])
+    assert [known.accepts_value("a" * count) for count in (9, 10, 100_000, 100_001)] == [True, False, False, True]
     known = decider(LARGE["maxItems"])
     assert [known.accepts_value([1] * count) for count in (4_999, 5_000, 10_000, 10_001)] == [
         False,

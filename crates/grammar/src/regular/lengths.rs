@@ -76,8 +76,7 @@ fn bounds(expr: &Expr, known: impl Fn(ExprId) -> (u32, Option<u32>)) -> (u32, Op
 
 /// The length of the shortest text of an automaton, and of the longest if there is one, in code points.
 fn of_automaton(dfa: &Dfa) -> (u32, Option<u32>) {
-    let shortest = dfa.distances().first().copied().unwrap_or(u32::MAX);
-    (shortest, longest(dfa, leads))
+    (dfa.shortest().unwrap_or(u32::MAX), longest(dfa, leads))
 }
 
 /// Whether a byte of a range begins a code point, which it does unless all of them continue one.
@@ -86,6 +85,31 @@ fn leads(low: u8, high: u8) -> bool {
 }
 
 impl Dfa {
+    /// The code points of the shortest text, if there is any.
+    pub fn shortest(&self) -> Option<u32> {
+        let mut is_done = vec![false; self.len()];
+        let mut queue = VecDeque::new();
+        if !self.is_empty() {
+            queue.push_back((Dfa::START, 0));
+        }
+        while let Some((state, length)) = queue.pop_front() {
+            if std::mem::replace(&mut is_done[state as usize], true) {
+                continue;
+            }
+            if self.is_accepting(state) {
+                return Some(length);
+            }
+            for &(low, high, next) in self.edges(state) {
+                if leads(low, high) {
+                    queue.push_back((next, length + 1));
+                } else {
+                    queue.push_front((next, length));
+                }
+            }
+        }
+        None
+    }
+
     /// For each state the code points that are to follow at least before an end.
     pub fn distances(&self) -> Vec<u32> {
         self.distances_by(leads)
@@ -93,12 +117,23 @@ impl Dfa {
 
     /// For each state the edges that are to be taken at least before an end, of those that count.
     fn distances_by(&self, counts: impl Fn(u8, u8) -> bool) -> Vec<u32> {
-        let mut before: Vec<Vec<(StateId, u32)>> = vec![Vec::new(); self.len()];
+        let states = 0..self.len() as StateId;
+        // The edges by where they lead: those to a state begin where those to the one before it end.
+        let mut ends = vec![0; self.len() + 1];
+        for &(_, _, next) in states.clone().flat_map(|state| self.edges(state)) {
+            ends[next as usize + 1] += 1;
+        }
+        for state in 0..self.len() {
+            ends[state + 1] += ends[state];
+        }
+        let mut before: Vec<(StateId, bool)> = vec![(0, false); ends[self.len()]];
         let mut distances = vec![u32::MAX; self.len()];
         let mut queue = VecDeque::new();
-        for state in 0..self.len() as StateId {
+        for state in states {
             for &(low, high, next) in self.edges(state) {
-                before[next as usize].push((state, u32::from(counts(low, high))));
+                let at = &mut ends[next as usize];
+                before[*at] = (state, counts(low, high));
+                *at += 1;
             }
             if self.is_accepting(state) {
                 distances[state as usize] = 0;
@@ -107,10 +142,12 @@ impl Dfa {
         }
         while let Some(state) = queue.pop_front() {
             let here = distances[state as usize];
-            for &(from, step) in &before[state as usize] {
-                if here + step < distances[from as usize] {
-                    distances[from as usize] = here + step;
-                    if step == 0 { queue.push_front(from) } else { queue.push_back(from) }
+            let first = if state == 0 { 0 } else { ends[state as usize - 1] };
+            for &(from, is_counted) in &before[first..ends[state as usize]] {
+                let distance = here + u32::from(is_counted);
+                if distance < distances[from as usize] {
+                    distances[from as usize] = distance;
+                    if is_counted { queue.push_back(from) } else { queue.push_front(from) }
                 }
             }
         }
@@ -190,4 +227,31 @@ fn longest(dfa: &Dfa, counts: impl Fn(u8, u8) -> bool) -> Option<u32> {
         length[state as usize] = edges.iter().map(beyond).max().unwrap_or(0);
     }
     Some(length[Dfa::START as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::frontends::regex::{self, Syntax};
+    use crate::ir::Builder;
+    use crate::limits::{Budget, Limits};
+    use crate::regular::determinize;
+
+    #[test]
+    fn the_shortest_text_is_as_far_as_the_first_state_from_an_end() {
+        let (mut builder, budget) = (Builder::new(&Limits::default()), Budget::default());
+        let known = [
+            ("", Some(0)),
+            ("a|é|", Some(0)),
+            ("é{3}|a{5}", Some(3)),
+            ("(?:ab|😀😀😀)*c[^]{2}", Some(3)),
+            ("[a-zé-ü]+@x", Some(3)),
+            ("a{2,}(?!b)b", None),
+        ];
+        for (pattern, length) in known {
+            let expr = regex::parse(pattern, &Syntax::whole(), &mut builder, &budget).unwrap();
+            let dfa = determinize(&builder, expr, &budget).unwrap();
+            assert_eq!(dfa.shortest(), length, "{pattern}");
+            assert_eq!(dfa.distances().first().copied(), length, "{pattern}");
+        }
+    }
 }

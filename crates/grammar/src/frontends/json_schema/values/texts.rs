@@ -198,7 +198,7 @@ impl<'b> Languages<'b> {
                 let dfa = self.automaton(body)?;
                 match most {
                     None => dfa.is_empty(),
-                    Some(most) => dfa.distances().first().is_none_or(|&shortest| shortest > most),
+                    Some(most) => dfa.shortest().is_none_or(|shortest| shortest > most),
                 }
             }
             Expr::Alt(items) => {
@@ -256,13 +256,23 @@ impl<'b> Languages<'b> {
         if let Some(texts) = self.known.complements.get(&expr) {
             return Some(TextSet::Finite(Rc::clone(texts)));
         }
-        let Expr::Not(inner) = *self.builder.expr(expr) else { return None };
+        let inner = match *self.builder.expr(expr) {
+            Expr::Not(inner) => inner,
+            Expr::Repeat { body, min, max } => {
+                return self.is_any_character(body).then(|| outside_of_length(min, max)).flatten();
+            }
+            _ => return None,
+        };
         let (body, max) = self.unbounded(inner);
         let conjuncts = match self.builder.expr(body) {
             Expr::And(items) => items.iter().copied().collect(),
             _ => SmallVec::from_slice(&[body]),
         };
         Some(TextSet::Language { conjuncts, min: 0, max })
+    }
+
+    fn is_any_character(&self, expr: ExprId) -> bool {
+        matches!(self.builder.expr(expr), Expr::Class(set) if *set == CharSet::any())
     }
 
     /// The texts of `expr`, the bound of their length apart. With `wider` they are fewer than what they stand for, and all
@@ -463,12 +473,16 @@ impl TextSet {
         if self.is_never() {
             return Ok(TextSet::any());
         }
+        if let TextSet::Language { conjuncts, min, max } = self
+            && conjuncts.is_empty()
+            && let Some(others) = outside_of_length(*min, *max)
+        {
+            return Ok(others);
+        }
         match self {
-            TextSet::Language { conjuncts, min, max: None } if conjuncts.is_empty() => {
-                Ok(TextSet::of_length(0, Some(min - 1)))
-            }
-            TextSet::Language { conjuncts, min: 0, max: Some(max) } if conjuncts.is_empty() => {
-                Ok(TextSet::of_length(max.saturating_add(1), None))
+            TextSet::Language { conjuncts, min, max: Some(max) } if conjuncts.is_empty() => {
+                let shorter = TextSet::of_length(0, Some(min - 1));
+                shorter.unite(&TextSet::of_length(max.saturating_add(1), None), languages)
             }
             TextSet::Language { conjuncts, min: 0, max: None } if conjuncts.len() == 1 => {
                 let items = match languages.builder.expr(conjuncts[0]) {
@@ -538,6 +552,15 @@ impl TextSet {
                 }
             },
         }
+    }
+}
+
+/// All texts but those of `min` to `max` code points, where that is one range of lengths.
+fn outside_of_length(min: u32, max: Option<u32>) -> Option<TextSet> {
+    match (min, max) {
+        (1.., None) => Some(TextSet::of_length(0, Some(min - 1))),
+        (0, Some(max)) => Some(TextSet::of_length(max.saturating_add(1), None)),
+        _ => None,
     }
 }
 
