@@ -50,6 +50,9 @@ pub(super) fn automaton(ast: &Ast, root: NodeId, source: &str, budget: &Budget) 
     to_bytes(&reduce(raw, budget)?, &programs.symbols, budget)
 }
 
+/// How many threads all sets may have together, for each state that is allowed.
+const THREADS_A_STATE: usize = 16;
+
 /// All pairs of a state of the tracker and a set of threads, as an automaton over symbols.
 fn explore(programs: &Programs, tracker: &Tracker, aheads: &[Ahead], budget: &Budget) -> Result<Raw> {
     let runner =
@@ -58,19 +61,22 @@ fn explore(programs: &Programs, tracker: &Tracker, aheads: &[Ahead], budget: &Bu
     let mut pairs: Vec<(TrackerState, Kernel)> = vec![first.clone()];
     let mut numbers: FxHashMap<(TrackerState, Kernel), u32> = FxHashMap::from_iter([(first, 0)]);
     let mut raw = Raw { accepting: Vec::new(), transitions: Vec::new() };
+    let mut threads = 0;
     while raw.accepting.len() < pairs.len() {
         let at = raw.accepting.len();
         let (behind, kernel) = pairs[at].clone();
         let mut stand = runner.at(kernel);
         raw.accepting.push(stand.accepts(tracker.letter(behind, None))?);
         for symbol in 0..programs.symbols.len() as Symbol {
-            budget.check_states(pairs.len().max(raw.transitions.len() / Raw::TRANSITIONS_A_STATE))?;
+            let most = pairs.len().max(raw.transitions.len() / Raw::TRANSITIONS_A_STATE);
+            budget.check_states(most.max(threads / THREADS_A_STATE))?;
             let next = stand.step(tracker.letter(behind, Some(symbol)))?;
             if next.is_empty() {
                 continue;
             }
             let pair = (tracker.next(behind, symbol), next);
             let to = *numbers.entry(pair).or_insert_with_key(|pair| {
+                threads += pair.1.len();
                 pairs.push(pair.clone());
                 pairs.len() as u32 - 1
             });
