@@ -119,6 +119,11 @@ def test_what_is_no_json():
         ({"registry": [1]}, "registry"),
         ({"registry": {1: {}}}, "registry"),
         ({"registry": {"urn:a": 3}}, "The schema should be"),
+        ({"indent": "2"}, "indent must be an int, not str"),
+        ({"any_whitespace": "no"}, "any_whitespace must be a bool, not str"),
+        ({"any_order": []}, "any_order must be a bool, not list"),
+        ({"separators": (",",)}, "separators must be two strings, not tuple"),
+        ({"formats": None}, "formats must be a str, not NoneType"),
     ],
 )
 def test_wrong_options(options, message, compiler):

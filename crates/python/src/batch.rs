@@ -66,7 +66,7 @@ impl BatchGrammarMatcher {
         matchers: &Bound<'_, PyAny>,
         bitmask: &Bound<'_, PyAny>,
         indices: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
+        #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
     ) -> PyResult<()> {
         let py = bitmask.py();
         let matchers = collect(matchers)?;
@@ -138,7 +138,7 @@ impl BatchGrammarMatcher {
     fn batch_accept_token(
         matchers: &Bound<'_, PyAny>,
         tokens: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
+        #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
     ) -> PyResult<Vec<bool>> {
         let py = tokens.py();
         let matchers = collect(matchers)?;
@@ -164,7 +164,7 @@ impl BatchGrammarMatcher {
     fn batch_accept_string(
         matchers: &Bound<'_, PyAny>,
         strings: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
+        #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
     ) -> PyResult<Vec<bool>> {
         let py = strings.py();
         if strings.is_instance_of::<PyString>() || strings.is_instance_of::<PyBytes>() {
@@ -174,7 +174,8 @@ impl BatchGrammarMatcher {
             ));
         }
         let matchers = collect(matchers)?;
-        let strings = arguments::items(strings, "a list of strings")?.collect::<PyResult<Vec<_>>>()?;
+        let strings =
+            arguments::items(strings, "strings", "a list of strings")?.collect::<PyResult<Vec<_>>>()?;
         check_length(py, "strings", strings.len(), matchers.len())?;
         let mut jobs: Vec<(&GrammarMatcher, &[u8])> = Vec::with_capacity(matchers.len());
         for (matcher, string) in matchers.iter().zip(&strings) {
@@ -239,9 +240,9 @@ impl BatchGrammarMatcher {
 fn rows_of(indices: Option<&Bound<'_, PyAny>>, count: usize) -> PyResult<Vec<isize>> {
     match indices {
         None => Ok((0..count.cast_signed()).collect()),
-        Some(indices) => {
-            arguments::items(indices, "a list of rows")?.map(|index| arguments::row(&index?)).collect()
-        }
+        Some(indices) => arguments::items(indices, "indices", "a list of rows")?
+            .map(|index| arguments::row(&index?, "a row of indices"))
+            .collect(),
     }
 }
 
@@ -332,7 +333,7 @@ pub(crate) fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'
             format!("a GrammarMatcher was expected, not {}", errors::type_name(object)),
         )
     };
-    arguments::items(matchers, "a list of GrammarMatchers")?
+    arguments::items(matchers, "matchers", "a list of GrammarMatchers")?
         .map(|item| item?.cast_into().map_err(|error| wrong(&error.into_inner())))
         .collect()
 }
@@ -344,7 +345,9 @@ pub(crate) fn collect<'py>(matchers: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'
 fn token_ids(tokens: &Bound<'_, PyAny>) -> PyResult<Vec<Option<u32>>> {
     let to_list = tokens.getattr_opt(intern!(tokens.py(), "tolist"))?;
     let list = to_list.map_or_else(|| Ok(tokens.clone()), |method| method.call0())?;
-    arguments::items(&list, "a list of token ids")?.map(|token| matcher::token_id_of(&token?)).collect()
+    arguments::items(&list, "tokens", "a list of token ids")?
+        .map(|token| matcher::token_id_of(&token?))
+        .collect()
 }
 
 /// Fails if there are not as many entries as matchers.

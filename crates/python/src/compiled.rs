@@ -64,7 +64,7 @@ impl CompiledGrammar {
     #[staticmethod]
     fn deserialize_json(
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] json_str: &str,
+        #[pyo3(from_py_with = arguments::json_str)] json_str: &str,
         tokenizer_info: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let vocab = vocab_of(tokenizer_info)?;

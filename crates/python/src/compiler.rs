@@ -131,9 +131,9 @@ impl GrammarCompiler {
     )]
     fn new(
         tokenizer_info: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::number)] max_threads: i64,
-        #[pyo3(from_py_with = arguments::flag)] cache_enabled: bool,
-        #[pyo3(from_py_with = arguments::number)] cache_limit_bytes: i64,
+        #[pyo3(from_py_with = arguments::max_threads)] max_threads: i64,
+        #[pyo3(from_py_with = arguments::cache_enabled)] cache_enabled: bool,
+        #[pyo3(from_py_with = arguments::cache_limit_bytes)] cache_limit_bytes: i64,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = tokenizer_info.py();
@@ -169,8 +169,8 @@ impl GrammarCompiler {
     fn compile_grammar(
         &self,
         grammar: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::text)] root_rule_name: &str,
-        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::root_rule_name)] root_rule_name: &str,
+        #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         let py = grammar.py();
@@ -193,8 +193,8 @@ impl GrammarCompiler {
     fn compile_regex(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] regex: &str,
-        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::regex)] regex: &str,
+        #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         self.compile(py, Work::Regex(regex.into()), None, Patience { timeout, cancel })
@@ -205,9 +205,9 @@ impl GrammarCompiler {
     fn compile_lark(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] lark_string: &str,
+        #[pyo3(from_py_with = arguments::lark_string)] lark_string: &str,
         named_grammars: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         let named = lark::named_grammars(named_grammars)?.into();
@@ -231,16 +231,16 @@ impl GrammarCompiler {
     fn compile_json_schema(
         &self,
         schema: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::flag)] any_whitespace: bool,
-        #[pyo3(from_py_with = arguments::number_or_none)] indent: Option<i64>,
+        #[pyo3(from_py_with = arguments::any_whitespace)] any_whitespace: bool,
+        #[pyo3(from_py_with = arguments::indent)] indent: Option<i64>,
         #[pyo3(from_py_with = arguments::separators)] separators: Option<(String, String)>,
-        #[pyo3(from_py_with = arguments::flag)] strict_mode: bool,
-        #[pyo3(from_py_with = arguments::number_or_none)] max_whitespace_cnt: Option<i64>,
-        #[pyo3(from_py_with = arguments::flag_or_none)] any_order: Option<bool>,
-        #[pyo3(from_py_with = arguments::text)] formats: &str,
-        #[pyo3(from_py_with = arguments::text)] on_unsupported: &str,
+        #[pyo3(from_py_with = arguments::strict_mode)] strict_mode: bool,
+        #[pyo3(from_py_with = arguments::max_whitespace_cnt)] max_whitespace_cnt: Option<i64>,
+        #[pyo3(from_py_with = arguments::any_order)] any_order: Option<bool>,
+        #[pyo3(from_py_with = arguments::formats)] formats: &str,
+        #[pyo3(from_py_with = arguments::on_unsupported)] on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         let py = schema.py();
@@ -274,7 +274,7 @@ impl GrammarCompiler {
         &self,
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
-        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<CompiledGrammar> {
@@ -287,7 +287,7 @@ impl GrammarCompiler {
     fn compile_builtin_json_grammar(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::real_or_none)] timeout: Option<f64>,
+        #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         self.compile(py, Work::BuiltinJson, None, Patience { timeout, cancel })

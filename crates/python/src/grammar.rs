@@ -64,8 +64,8 @@ impl Grammar {
     #[pyo3(signature = (ebnf_string, *, root_rule_name = "root", tokenizer_info = None, limits = None))]
     fn from_ebnf(
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] ebnf_string: &str,
-        #[pyo3(from_py_with = arguments::text)] root_rule_name: &str,
+        #[pyo3(from_py_with = arguments::ebnf_string)] ebnf_string: &str,
+        #[pyo3(from_py_with = arguments::root_rule_name)] root_rule_name: &str,
         tokenizer_info: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -89,8 +89,8 @@ impl Grammar {
     #[pyo3(signature = (regex_string, *, print_converted_ebnf = false, limits = None))]
     fn from_regex(
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] regex_string: &str,
-        #[pyo3(from_py_with = arguments::flag)] print_converted_ebnf: bool,
+        #[pyo3(from_py_with = arguments::regex_string)] regex_string: &str,
+        #[pyo3(from_py_with = arguments::print_converted_ebnf)] print_converted_ebnf: bool,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
@@ -112,7 +112,7 @@ impl Grammar {
     #[pyo3(signature = (lark_string, *, tokenizer_info = None, named_grammars = None, limits = None))]
     fn from_lark(
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] lark_string: &str,
+        #[pyo3(from_py_with = arguments::lark_string)] lark_string: &str,
         tokenizer_info: Option<&Bound<'_, PyAny>>,
         named_grammars: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
@@ -154,15 +154,15 @@ impl Grammar {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn from_json_schema(
         schema: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::flag)] any_whitespace: bool,
-        #[pyo3(from_py_with = arguments::number_or_none)] indent: Option<i64>,
+        #[pyo3(from_py_with = arguments::any_whitespace)] any_whitespace: bool,
+        #[pyo3(from_py_with = arguments::indent)] indent: Option<i64>,
         #[pyo3(from_py_with = arguments::separators)] separators: Option<(String, String)>,
-        #[pyo3(from_py_with = arguments::flag)] strict_mode: bool,
-        #[pyo3(from_py_with = arguments::number_or_none)] max_whitespace_cnt: Option<i64>,
-        #[pyo3(from_py_with = arguments::flag)] print_converted_ebnf: bool,
-        #[pyo3(from_py_with = arguments::flag_or_none)] any_order: Option<bool>,
-        #[pyo3(from_py_with = arguments::text)] formats: &str,
-        #[pyo3(from_py_with = arguments::text)] on_unsupported: &str,
+        #[pyo3(from_py_with = arguments::strict_mode)] strict_mode: bool,
+        #[pyo3(from_py_with = arguments::max_whitespace_cnt)] max_whitespace_cnt: Option<i64>,
+        #[pyo3(from_py_with = arguments::print_converted_ebnf)] print_converted_ebnf: bool,
+        #[pyo3(from_py_with = arguments::any_order)] any_order: Option<bool>,
+        #[pyo3(from_py_with = arguments::formats)] formats: &str,
+        #[pyo3(from_py_with = arguments::on_unsupported)] on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -277,8 +277,8 @@ impl Grammar {
     fn repeat(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::number)] min: i64,
-        #[pyo3(from_py_with = arguments::number_or_none)] max: Option<i64>,
+        #[pyo3(from_py_with = arguments::min)] min: i64,
+        #[pyo3(from_py_with = arguments::max)] max: Option<i64>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (Ok(min), Ok(max)) = (u32::try_from(min), max.map(u32::try_from).transpose()) else {
@@ -296,7 +296,7 @@ impl Grammar {
     fn then_until(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] stop: &str,
+        #[pyo3(from_py_with = arguments::stop)] stop: &str,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
@@ -341,7 +341,7 @@ impl Grammar {
     #[staticmethod]
     fn deserialize_json(
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::text)] json_string: &str,
+        #[pyo3(from_py_with = arguments::json_string)] json_string: &str,
     ) -> PyResult<Self> {
         serialize::grammar_from_json(py, json_string)
     }

@@ -86,8 +86,8 @@ pub(crate) fn check_schema<'py>(
     schema: &Bound<'py, PyAny>,
     strict_mode: bool,
     any_order: Option<bool>,
-    #[pyo3(from_py_with = arguments::text)] formats: &str,
-    #[pyo3(from_py_with = arguments::text)] on_unsupported: &str,
+    #[pyo3(from_py_with = arguments::formats)] formats: &str,
+    #[pyo3(from_py_with = arguments::on_unsupported)] on_unsupported: &str,
     registry: Option<&Bound<'py, PyAny>>,
     limits: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {

@@ -62,9 +62,9 @@ impl GrammarMatcher {
     fn new(
         compiled_grammar: &Bound<'_, PyAny>,
         override_stop_tokens: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = arguments::flag)] terminate_without_stop_token: bool,
-        #[pyo3(from_py_with = arguments::number)] max_rollback_tokens: i64,
-        #[pyo3(from_py_with = arguments::temperature)] default_temperature: Option<f32>,
+        #[pyo3(from_py_with = arguments::terminate_without_stop_token)] terminate_without_stop_token: bool,
+        #[pyo3(from_py_with = arguments::max_rollback_tokens)] max_rollback_tokens: i64,
+        #[pyo3(from_py_with = arguments::default_temperature)] default_temperature: Option<f32>,
         max_tokens: Option<&Bound<'_, PyAny>>,
         on_capture: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
@@ -118,7 +118,7 @@ impl GrammarMatcher {
     fn accept_token(
         &self,
         token_id: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
+        #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
     ) -> PyResult<bool> {
         let py = token_id.py();
         let accepted = token_id_of(token_id)?.is_some_and(|token| self.lock(py).accept_token(token));
@@ -136,7 +136,7 @@ impl GrammarMatcher {
     fn accept_string(
         &self,
         input_str: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
+        #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
         token_count: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let bytes = bytes_of(input_str)?;
@@ -159,8 +159,8 @@ impl GrammarMatcher {
     fn fill_next_token_bitmask(
         &self,
         bitmask: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::row)] index: isize,
-        #[pyo3(from_py_with = arguments::flag)] debug_print: bool,
+        #[pyo3(from_py_with = arguments::index)] index: isize,
+        #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
     ) -> PyResult<bool> {
         let py = bitmask.py();
         let mask = MaskArray::open(bitmask, self.words)?;
@@ -202,7 +202,7 @@ impl GrammarMatcher {
         retrieve_next_sibling: &Bound<'_, PyAny>,
         draft_tokens: &Bound<'_, PyAny>,
         token_bitmask: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::real)] time_threshold: f64,
+        #[pyo3(from_py_with = arguments::time_threshold)] time_threshold: f64,
         temperatures: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
         let arrays = draft_tree::Arrays::open(
@@ -237,7 +237,7 @@ impl GrammarMatcher {
     fn rollback(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::number)] num_tokens: i64,
+        #[pyo3(from_py_with = arguments::num_tokens)] num_tokens: i64,
     ) -> PyResult<()> {
         let result = usize::try_from(num_tokens).ok().map(|steps| self.lock(py).rollback(steps));
         match result {
@@ -265,7 +265,7 @@ impl GrammarMatcher {
     fn get_captures<'py>(
         &self,
         py: Python<'py>,
-        #[pyo3(from_py_with = arguments::flag)] deduplicate: bool,
+        #[pyo3(from_py_with = arguments::deduplicate)] deduplicate: bool,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
         let captures = py.detach(|| self.matcher.lock().captures(deduplicate));
         let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
@@ -277,7 +277,7 @@ impl GrammarMatcher {
     fn get_captures_with_spans(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = arguments::flag)] deduplicate: bool,
+        #[pyo3(from_py_with = arguments::deduplicate)] deduplicate: bool,
     ) -> PyResult<Vec<Capture>> {
         let captures = py.detach(|| self.matcher.lock().capture_spans(deduplicate));
         let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;

@@ -75,7 +75,7 @@ impl TokenizerInfo {
     #[staticmethod]
     fn from_vocab_and_metadata(
         encoded_vocab: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = arguments::text)] metadata: &str,
+        #[pyo3(from_py_with = arguments::metadata)] metadata: &str,
     ) -> PyResult<Self> {
         let py = encoded_vocab.py();
         let options = Vocab::options_from_metadata_json(metadata).map_err(|error| to_python(py, error))?;
