@@ -75,15 +75,20 @@ pub struct Budget {
     watch: Option<Watch>,
     started: Instant,
     ticks: std::cell::Cell<u32>,
+    /// The states of all automata that were made.
+    states: std::cell::Cell<usize>,
 }
 
 impl Budget {
     /// How many ticks pass between two looks at the clock.
     const TICKS_A_LOOK: u32 = 256;
+    /// How many automata there may be of as many states as one may have.
+    const LARGE_AUTOMATA: usize = 25;
 
     /// A budget that starts now.
     pub fn new(limits: Limits, cancel: CancelFlag) -> Self {
-        Budget { limits, cancel, watch: None, started: Instant::now(), ticks: std::cell::Cell::new(0) }
+        let (ticks, states) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+        Budget { limits, cancel, watch: None, started: Instant::now(), ticks, states }
     }
 
     /// The same with somebody who is asked, whenever the clock is looked at, whether the work should stop.
@@ -126,6 +131,17 @@ impl Budget {
         self.tick()?;
         if states > self.limits.max_states {
             return Err(Error::limit("the number of automaton states", self.limits.max_states, "max_states"));
+        }
+        Ok(())
+    }
+
+    /// Notes an automaton of so many states before it is minimised, and fails when all automata together have too many.
+    pub fn count_states(&self, states: usize) -> Result<()> {
+        let all = self.states.get().saturating_add(states);
+        self.states.set(all);
+        let most = self.limits.max_states.saturating_mul(Self::LARGE_AUTOMATA);
+        if all > most {
+            return Err(Error::limit("the number of states of all automata together", most, "max_states"));
         }
         Ok(())
     }

@@ -76,6 +76,7 @@ impl DfaBuilder {
     }
 
     pub(super) fn into_rows(mut self, budget: &Budget) -> Result<Rows> {
+        budget.count_states(self.accepting.len())?;
         budget.check_states(self.len())?;
         if !self.edges.is_sorted() {
             self.edges.sort_unstable();

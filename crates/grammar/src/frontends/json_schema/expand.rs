@@ -22,9 +22,10 @@ use super::report::{Finding, Outcome, Report};
 use super::values::arrays::ArrayShape;
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
 use super::values::keys::Keys;
+use super::values::languages::Languages;
 use super::values::numbers::{Decimal, NumberSet};
 use super::values::objects::ObjectShape;
-use super::values::texts::{Languages, TextSet};
+use super::values::texts::TextSet;
 use super::values::{Algebra, ValueSet};
 use super::{OnUnsupported, Options, formats};
 use crate::error::{Error, ErrorKind, Place, Result};
@@ -87,6 +88,8 @@ pub struct Expander<'b> {
     noted: Option<(SchemaId, Arc<str>)>,
     patterns: HashMap<Box<str>, ExprId>,
     formats: Vec<(&'static str, TextSet)>,
+    /// What is to be said if no value can be written: the first strings of which there are none, though more are meant.
+    pub unwritten: Option<Error>,
     conflict: Option<(Located, &'static str)>,
     /// Whether the last error was a formula that needs itself.
     circled: bool,
@@ -124,6 +127,7 @@ impl<'b> Expander<'b> {
             noted: None,
             patterns: HashMap::new(),
             formats: Vec::new(),
+            unwritten: None,
             conflict: None,
             circled: false,
             fuel: EMPTINESS_FUEL,
@@ -517,7 +521,7 @@ impl<'b> Expander<'b> {
         let languages = &mut self.algebra.languages;
         let expr = formats::language(name, &mut languages.builder, languages.budget)?;
         Some(expr.map(|expr| {
-            let texts = languages.text_set(expr, format.wider);
+            let texts = TextSet::of_format(expr, format.wider, languages);
             self.formats.push((format.name, texts.clone()));
             texts
         }))

@@ -25,7 +25,7 @@ pub mod values;
 
 use documents::{Document, Documents, Draft};
 use expand::Expander;
-use values::texts::Known;
+use values::languages::Known;
 
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar};

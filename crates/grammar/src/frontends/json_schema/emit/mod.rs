@@ -24,6 +24,7 @@ use super::values::numbers::{self, Spelling};
 use super::values::texts::TextSet;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, RuleId, RuleOptions};
+use crate::passes::analysis::productive;
 use layout::{Depth, Layout};
 use objects::Form;
 
@@ -64,7 +65,14 @@ pub(super) fn emit(mut expander: Expander<'_>, root: FormulaId) -> Result<(Gramm
     let (body, mut expander) = emit_into(expander, root)?;
     expander.algebra.languages.builder.define(rule, body, RuleOptions::default());
     let builder = std::mem::replace(&mut expander.algebra.languages.builder, Builder::lent());
-    Ok((builder.finish(rule)?, expander))
+    let grammar = builder.finish(rule)?;
+    if let Some(error) = expander.unwritten.take() {
+        let is_productive = productive(&grammar, expander.algebra.languages.budget)?;
+        if !is_productive[grammar.rule(grammar.root()).body.index()] {
+            return Err(error);
+        }
+    }
+    Ok((grammar, expander))
 }
 
 /// The expression of a formula, with the rules that it needs, in the builder of the expander.
@@ -84,7 +92,7 @@ pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(
     emitter.exclude()?;
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
-    if emitter.expander.is_nothing(&set)? {
+    if emitter.expander.is_nothing(&set).map_err(|error| emitter.place(error, root))? {
         return Err(emitter.expander.no_value(&set)?);
     }
     let body = match styles::tags(emitter.expander.options.style) {
@@ -163,6 +171,9 @@ impl Emitter<'_> {
         self.expander.algebra.languages.budget.tick()?;
         let set = self.set_of(formula)?;
         let scalars = self.scalars(&set).map_err(|error| self.place(error, formula))?;
+        if let Some(error) = self.expander.unwritten.take() {
+            self.expander.unwritten = Some(self.place(error, formula));
+        }
         let expr = if set.arrays.is_empty() && set.objects.is_empty() {
             scalars
         } else {
@@ -257,6 +268,15 @@ impl Emitter<'_> {
     /// A JSON string of a set of texts.
     fn text(&mut self, texts: &TextSet) -> Result<ExprId> {
         let languages = &mut self.expander.algebra.languages;
+        if texts.is_narrowed() && texts.writes_nothing(languages)? {
+            self.expander.unwritten.get_or_insert_with(|| {
+                Error::unsupported(
+                    "no value can be written: a format is narrower here than its definition, and has no text with \
+                     what else is asked for",
+                )
+            });
+            return Ok(self.builder().never());
+        }
         let text = texts.expr(languages)?;
         let text = languages.settled(text)?;
         let builder = self.builder();
@@ -308,8 +328,8 @@ impl Emitter<'_> {
     }
 }
 
-/// The keyword that a refusal of a shape speaks of: those that relate items to each other are refused only here, once
-/// it is known what the items are.
+/// The keyword that a refusal speaks of. Those that relate items to each other are refused only here, once it is known
+/// what the items are, and so are formats, once it is known what else is asked for.
 fn relation_in(message: &str) -> Option<&'static str> {
-    ["uniqueItems", "contains"].into_iter().find(|keyword| message.contains(keyword))
+    ["uniqueItems", "contains", "format"].into_iter().find(|keyword| message.contains(keyword))
 }

@@ -19,7 +19,7 @@ const INSIDE: &str = "[A-Za-z0-9\\-]";
 /// How long a label may be.
 const LONGEST_LABEL: u32 = 63;
 /// How long a name may be.
-pub(super) const LONGEST_NAME: u32 = 253;
+const LONGEST_NAME: u32 = 253;
 
 /// What a label may begin with.
 pub(super) enum Openings {
@@ -62,22 +62,49 @@ impl Openings {
     }
 
     /// A name of one label: it is no number.
-    fn only_label(&self, texts: &mut Texts<'_>) -> Result<ExprId> {
+    pub(super) fn only_label(&self, texts: &mut Texts<'_>) -> Result<ExprId> {
         let label = texts.both(&self.label_from(END), "[0-9]*[A-Za-z\\-][^]*")?;
         Ok(texts.at_most(label, LONGEST_LABEL))
     }
 }
 
 pub(super) fn hostname(texts: &mut Texts<'_>) -> Result<ExprId> {
-    let names = host_names(texts, &Openings::NoPunycode)?;
+    let only = Openings::NoPunycode.only_label(texts)?;
+    let several = domains(texts, &Openings::NoPunycode)?;
+    let names = texts.alt([only, several]);
     Ok(texts.at_most(names, LONGEST_NAME))
 }
 
-/// Names of hosts, of one label or of several, however many.
-pub(super) fn host_names(texts: &mut Texts<'_>, openings: &Openings) -> Result<ExprId> {
-    let only = openings.only_label(texts)?;
-    let several = domains(texts, openings)?;
-    Ok(texts.alt([only, several]))
+/// How many labels a name may have, and how long they may be, where that is to be within a bound in any case.
+pub(super) struct Shape {
+    /// Up to two labels of so many characters come first.
+    pub(super) first: u32,
+    /// Up to four labels and the last one have so many.
+    pub(super) others: u32,
+}
+
+impl Shape {
+    const FIRST_LABELS: u32 = 2;
+    const OTHER_LABELS: u32 = 4;
+
+    /// The longest name of this shape.
+    #[cfg(test)]
+    pub(super) fn longest(&self) -> u32 {
+        Self::FIRST_LABELS * (self.first + 1) + (Self::OTHER_LABELS + 1) * (self.others + 1) - 1
+    }
+}
+
+/// Names of one shape, whose last label begins with a letter.
+pub(super) fn names_of_shape(texts: &mut Texts<'_>, shape: &Shape, openings: &Openings) -> Result<ExprId> {
+    let dot = texts.literal(".");
+    let label = openings.label(shape.first, texts)?;
+    let label_dot = texts.seq([label, dot]);
+    let first = texts.up_to(label_dot, Shape::FIRST_LABELS);
+    let label = openings.label(shape.others, texts)?;
+    let label_dot = texts.seq([label, dot]);
+    let others = texts.up_to(label_dot, Shape::OTHER_LABELS);
+    let last = openings.label_of_letter(shape.others, texts)?;
+    Ok(texts.seq([first, others, last]))
 }
 
 /// Names whose last label begins with a letter, however many labels they have.

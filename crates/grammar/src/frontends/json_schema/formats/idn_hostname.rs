@@ -11,9 +11,10 @@
 //! * With a label that is written from right to left, all labels of a name must keep RFC 5893's rule. Those names are
 //!   made of such labels and of labels of ASCII that begin with a letter.
 //!
-//! A name has at most four labels of at most 61 characters, unless it is all ASCII; so it stays below 253.
+//! A name has at most four labels of at most 61 characters, unless it is all ASCII; so it stays below 253. So do names of
+//! ASCII, by their [`Shape`]: to count them would multiply the automata of all other letters by it.
 
-use super::hostname::{self, Openings};
+use super::hostname::{self, Openings, Shape};
 use super::texts::Texts;
 use crate::error::Result;
 use crate::ir::ExprId;
@@ -64,11 +65,14 @@ const DIGITS: &[&str] = &["0-9", "\u{660}-\u{669}"];
 const LABELS: u32 = 4;
 const LONGEST_LABEL: u32 = 61;
 
+/// Names of ASCII have at most 252 characters.
+const ASCII: Shape = Shape { first: 63, others: 24 };
+
 pub(super) fn idn_hostname(texts: &mut Texts<'_>) -> Result<ExprId> {
-    let ascii = hostname::host_names(texts, &Openings::NoTag)?;
+    let only = Openings::NoTag.only_label(texts)?;
+    let ascii = hostname::names_of_shape(texts, &ASCII, &Openings::NoTag)?;
     let others = names_of_short_labels(texts, LABELS)?;
-    let names = texts.alt([ascii, others]);
-    Ok(texts.at_most(names, hostname::LONGEST_NAME))
+    Ok(texts.alt([only, ascii, others]))
 }
 
 /// Names of up to `count` labels with letters of any language, each of at most 61 characters, in Punycode and in UTF-8.
@@ -105,4 +109,14 @@ fn chain(texts: &mut Texts<'_>, count: u32, labels: Vec<ExprId>, last_labels: Ve
     let before = texts.up_to(label_dot, count - 1);
     let last = texts.alt(last_labels);
     texts.seq([before, last])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_name_of_ascii_is_within_the_bound() {
+        assert_eq!(ASCII.longest(), 252);
+    }
 }

@@ -178,12 +178,12 @@ pub static REGISTRY: [Format; 19] = [
         name: "idn-email",
         about: "a mail address with letters of any language (RFC 6531)",
         narrower: Some(
-            "as `email` without `--` in third place of a label, or with a domain of up to three labels as in \
-             `idn-hostname`; a local part that is not ASCII has at most 32, 21 or 16 characters, as they take up to 2, \
-             3 or 4 bytes",
+            "as `email`, with a domain without `--` in third place, of up to two labels of 41 characters and then up to \
+             five of 20, or of up to three labels as in `idn-hostname`; a local part that is not ASCII has at most 32, 21 \
+             or 16 characters, as they take up to 2, 3 or 4 bytes",
         ),
         wider: Some(r"^[^]+@[^]+$"),
-        longest: Some(254),
+        longest: Some(253),
         form: Form::Expression(OnceLock::new()),
         build: email::idn_email,
     },
@@ -203,14 +203,15 @@ pub static REGISTRY: [Format; 19] = [
         name: "idn-hostname",
         about: "a host name with letters of many languages (RFC 5890 to 5893)",
         narrower: Some(
-            "as `hostname`, without `--` in third place; a name that is not ASCII has at most four labels, each of \
+            "as `hostname`, without `--` in third place, and with up to two labels of 63 characters and then up to five of \
+             24 where there are several; a name that is not ASCII has at most four labels, each of \
              one script (Latin, Greek, Cyrillic, Hebrew, Arabic, Devanagari, Thai, Japanese, Chinese, Korean) and of \
              at most 14 letters, 10 in the last three; no joiners or other characters that depend on their context",
         ),
         wider: Some(
             r"^[^\x00-,/:-@\[-`{-\x7f]*[^\x00-,./0-9:-@\[-`{-\x7f][^\x00-,/:-@\[-`{-\x7f]*$|^[0-9]+\.?$",
         ),
-        longest: Some(253),
+        longest: Some(252),
         form: Form::Expression(OnceLock::new()),
         build: idn_hostname::idn_hostname,
     },

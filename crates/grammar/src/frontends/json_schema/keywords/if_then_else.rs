@@ -18,7 +18,8 @@ pub(super) fn apply(
         None => Ok(FormulaId::ANY),
     };
     let (then, otherwise) = (branch(expander, "then")?, branch(expander, "else")?);
-    if then == FormulaId::ANY && otherwise == FormulaId::ANY && !expander.tracks_evaluated {
+    let is_idle = then == FormulaId::ANY && otherwise == FormulaId::ANY;
+    if is_idle && !expander.tracks_evaluated {
         return Ok(());
     }
     let formulas = &mut expander.algebra.formulas;
@@ -26,5 +27,9 @@ pub(super) fn apply(
     let mut union = expander.both(condition, then)?;
     let other = expander.both(broken, otherwise)?;
     union = union.unite(&other, &mut expander.algebra)?;
+    if is_idle {
+        // A condition without branches rules nothing out; it says what was evaluated.
+        union = ValueSet { arrays: union.arrays, objects: union.objects, ..ValueSet::any() };
+    }
     expander.narrow_to(set, &union)
 }

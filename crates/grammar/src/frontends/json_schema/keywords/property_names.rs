@@ -19,7 +19,7 @@ pub(super) fn apply(
         return Ok(());
     }
     let languages = &mut expander.algebra.languages;
-    let (others, is_narrowed) = (Keys::outside(&names, languages)?, names.is_narrowed(languages)?);
+    let (others, is_narrowed) = (Keys::outside(&names, languages)?, names.is_narrowed());
     for shape in &mut set.objects {
         shape.has_narrowed_keys |= is_narrowed;
         shape.families.push((others.clone(), FormulaId::NEVER));

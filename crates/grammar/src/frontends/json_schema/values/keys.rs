@@ -11,7 +11,8 @@ use std::sync::Arc;
 use hashbrown::DefaultHashBuilder;
 use indexmap::{IndexMap, IndexSet};
 
-use super::texts::{Languages, TextSet};
+use super::languages::Languages;
+use super::texts::TextSet;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;

