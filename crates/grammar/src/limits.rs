@@ -20,7 +20,7 @@ pub struct Limits {
     pub max_exprs: usize,
     /// Nesting of groups, in grammars and in regexes.
     pub max_depth: usize,
-    /// States of any one automaton that is built ahead of time.
+    /// States of any one automaton that is built ahead of time; all together may have 25 times as many.
     pub max_states: usize,
     /// Nodes of the whole machine.
     pub max_nodes: usize,
