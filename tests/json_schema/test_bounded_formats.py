@@ -40,7 +40,11 @@ NAME = ".".join([LABEL, LABEL, LABEL, "a" * 61])
             ["x" * 64 + "@" + NAME[-190:], "x" * 65 + "@a", "a@x"],
         ),
         ({"not": {"format": "hostname", "maxLength": 252}}, [NAME + "a", "a b"], [NAME[1:], "a"]),
-        ({"anyOf": [{"format": "hostname"}, {"format": "ipv4"}], "minLength": 5}, [NAME, "1.2.3.4"], ["a.b", "1.2.3"]),
+        (
+            {"anyOf": [{"format": "hostname"}, {"format": "ipv4"}], "minLength": 5},
+            [NAME, "1.2.3.4"],
+            ["a.b", "1.2.3"],
+        ),
     ],
 )
 def test_lengths_and_more(schema, accepted, refused):
@@ -62,7 +66,12 @@ def nested(depth, at):
         {
             "pattern": " $",
             "allOf": [
-                {"anyOf": [{"format": "hostname", "pattern": f"a{at}"}, {"format": "email", "pattern": f"b{at}"}]}
+                {
+                    "anyOf": [
+                        {"format": "hostname", "pattern": f"a{at}"},
+                        {"format": "email", "pattern": f"b{at}"},
+                    ]
+                }
                 for at in range(6)
             ],
         },
@@ -71,5 +80,5 @@ def nested(depth, at):
     ids=["nested", "choices", "patterns"],
 )
 def test_what_multiplies_ends_with_a_limit(schema):
-    with pytest.raises(xgr.LimitExceededError, match='^at "'):
+    with pytest.raises(xgr.LimitExceededError, match=r'^at "'):
         xgr.Grammar.from_json_schema(json.dumps({"type": "string", **schema}))

@@ -97,7 +97,12 @@ def test_large_schemas_decide():
     assert known.accepts_value("a" * 100_000)
     assert not known.accepts_value("a" * 100_001)
     known = decider(LARGE["not such a length"])
-    assert [known.accepts_value("a" * count) for count in (9, 10, 100_000, 100_001)] == [True, False, False, True]
+    assert [known.accepts_value("a" * count) for count in (9, 10, 100_000, 100_001)] == [
+        True,
+        False,
+        False,
+        True,
+    ]
     known = decider(LARGE["maxItems"])
     assert [known.accepts_value([1] * count) for count in (4_999, 5_000, 10_000, 10_001)] == [
         False,
