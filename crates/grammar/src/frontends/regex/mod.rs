@@ -61,6 +61,9 @@ pub fn parse_named(
     budget: &Budget,
 ) -> Result<(ExprId, String)> {
     budget.check_source(pattern)?;
+    if let Some(word) = word_between_anchors(pattern, *syntax) {
+        return Ok((builder.bytes(word), source::macro_text(pattern, *syntax, false)));
+    }
     let parsed = parser::Parser::new(pattern, *syntax, budget).parse()?;
     let mut ast = parsed.ast;
     if syntax.anchoring == Anchoring::Part {
@@ -74,6 +77,13 @@ pub fn parse_named(
     let dfa = lookaround::automaton(&ast, root, pattern, budget)?;
     let automaton = Automaton { source: source.as_str().into(), dfa: Arc::new(dfa).into() };
     Ok((builder.automaton(automaton), source))
+}
+
+/// The word that a pattern is, if it is a word between anchors: schemas that name their keys so have dozens of them.
+fn word_between_anchors(pattern: &str, syntax: Syntax) -> Option<&str> {
+    let word = pattern.strip_prefix('^')?.strip_suffix('$')?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (syntax == Syntax::search() && !word.is_empty() && word.bytes().all(is_plain)).then_some(word)
 }
 
 /// The grammar of one rule, `root`, that is the pattern.

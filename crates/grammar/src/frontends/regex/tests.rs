@@ -32,3 +32,23 @@ fn macro_of(pattern: &str, syntax: Syntax) -> Option<String> {
         _ => None,
     }
 }
+
+#[test]
+fn words_between_anchors_are_what_they_are_inside_of_a_group() {
+    let (mut builder, budget) = (Builder::new(&Limits::default()), Budget::default());
+    let mut read = |pattern: &str, syntax| parse(pattern, &syntax, &mut builder, &budget).unwrap();
+    for word in ["a", "billing_id", "x-1", "-", "0"] {
+        for syntax in [Syntax::search(), Syntax::whole()] {
+            let (plain, grouped) = (format!("^{word}$"), format!("^(?:{word})$"));
+            assert_eq!(read(&plain, syntax), read(&grouped, syntax), "{word}");
+        }
+    }
+    for other in ["^$", "^a|b$", "^a.$", "^a\\$", "^a*$", "^é$", "^(a$", "^a b$"] {
+        let grouped = format!("(?:{other})");
+        assert_eq!(
+            try_automaton(other, Syntax::search()).ok(),
+            try_automaton(&grouped, Syntax::search()).ok(),
+            "{other}"
+        );
+    }
+}
