@@ -87,23 +87,30 @@ fn leads(low: u8, high: u8) -> bool {
 impl Dfa {
     /// The code points of the shortest text, if there is any.
     pub fn shortest(&self) -> Option<u32> {
-        let mut is_done = vec![false; self.len()];
+        // How far each state is known to be from the start.
+        let mut lengths = vec![u32::MAX; self.len()];
         let mut queue = VecDeque::new();
-        if !self.is_empty() {
+        if let Some(first) = lengths.first_mut() {
+            *first = 0;
             queue.push_back((Dfa::START, 0));
         }
         while let Some((state, length)) = queue.pop_front() {
-            if std::mem::replace(&mut is_done[state as usize], true) {
-                continue;
-            }
             if self.is_accepting(state) {
                 return Some(length);
             }
+            if length > lengths[state as usize] {
+                continue;
+            }
             for &(low, high, next) in self.edges(state) {
-                if leads(low, high) {
-                    queue.push_back((next, length + 1));
-                } else {
-                    queue.push_front((next, length));
+                let is_counted = leads(low, high);
+                let beyond = length + u32::from(is_counted);
+                if beyond < lengths[next as usize] {
+                    lengths[next as usize] = beyond;
+                    if is_counted {
+                        queue.push_back((next, beyond));
+                    } else {
+                        queue.push_front((next, beyond));
+                    }
                 }
             }
         }
