@@ -84,8 +84,8 @@ impl Arguments<'_, '_> {
 )]
 pub(crate) fn check_schema<'py>(
     schema: &Bound<'py, PyAny>,
-    strict_mode: bool,
-    any_order: Option<bool>,
+    #[pyo3(from_py_with = arguments::strict_mode)] strict_mode: bool,
+    #[pyo3(from_py_with = arguments::any_order)] any_order: Option<bool>,
     #[pyo3(from_py_with = arguments::formats)] formats: &str,
     #[pyo3(from_py_with = arguments::on_unsupported)] on_unsupported: &str,
     registry: Option<&Bound<'py, PyAny>>,

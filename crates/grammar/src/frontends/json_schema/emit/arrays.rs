@@ -196,7 +196,7 @@ impl Emitter<'_> {
                 entries.extend(texts.iter().map(|text| once(Some(text.clone()), nothing)));
             }
             TextSet::Language { .. } => {
-                let keys = set.texts.expr(&mut self.expander.algebra.languages)?;
+                let keys = self.written(&set.texts)?;
                 let variants = smallvec![Variant { value: nothing, counters: smallvec![0] }];
                 others.push(Others { keys: Some(parts.add(keys)), variants });
             }

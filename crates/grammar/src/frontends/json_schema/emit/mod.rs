@@ -171,9 +171,7 @@ impl Emitter<'_> {
         self.expander.algebra.languages.budget.tick()?;
         let set = self.set_of(formula)?;
         let scalars = self.scalars(&set).map_err(|error| self.place(error, formula))?;
-        if let Some(error) = self.expander.unwritten.take() {
-            self.expander.unwritten = Some(self.place(error, formula));
-        }
+        self.place_unwritten(formula);
         let expr = if set.arrays.is_empty() && set.objects.is_empty() {
             scalars
         } else {
@@ -267,6 +265,15 @@ impl Emitter<'_> {
 
     /// A JSON string of a set of texts.
     fn text(&mut self, texts: &TextSet) -> Result<ExprId> {
+        let text = self.written(texts)?;
+        let builder = self.builder();
+        let quote = builder.bytes("\"");
+        let body = builder.json_text(text);
+        Ok(builder.seq([quote, body, quote]))
+    }
+
+    /// The texts that a set writes.
+    fn written(&mut self, texts: &TextSet) -> Result<ExprId> {
         let languages = &mut self.expander.algebra.languages;
         if texts.is_narrowed() && texts.writes_nothing(languages)? {
             self.expander.unwritten.get_or_insert_with(|| {
@@ -278,11 +285,14 @@ impl Emitter<'_> {
             return Ok(self.builder().never());
         }
         let text = texts.expr(languages)?;
-        let text = languages.settled(text)?;
-        let builder = self.builder();
-        let quote = builder.bytes("\"");
-        let body = builder.json_text(text);
-        Ok(builder.seq([quote, body, quote]))
+        languages.settled(text)
+    }
+
+    /// Notes that strings which cannot be written were met in a formula, if there were any.
+    fn place_unwritten(&mut self, formula: FormulaId) {
+        if let Some(error) = self.expander.unwritten.take() {
+            self.expander.unwritten = Some(self.place(error, formula));
+        }
     }
 
     fn containers(&mut self, formula: FormulaId, depth: Depth, set: &ValueSet) -> Result<ExprId> {
@@ -305,6 +315,7 @@ impl Emitter<'_> {
             };
             alternatives.push(expr);
         }
+        self.place_unwritten(formula);
         Ok(self.builder().alt(alternatives))
     }
 

@@ -27,8 +27,9 @@ pub(super) fn apply(
         return Ok(());
     };
     let texts = texts?;
+    expander.narrow_texts(set, &texts)?;
     if let Some(note) = formats::find(name).and_then(|format| format.narrower) {
         expander.note(schema.at, "format", Outcome::Narrowed, note);
     }
-    expander.narrow_texts(set, &texts)
+    Ok(())
 }

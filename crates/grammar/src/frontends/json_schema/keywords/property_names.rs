@@ -19,9 +19,9 @@ pub(super) fn apply(
         return Ok(());
     }
     let languages = &mut expander.algebra.languages;
-    let (others, is_narrowed) = (Keys::outside(&names, languages)?, names.is_narrowed());
+    let others = Keys::outside(&names, languages)?;
     for shape in &mut set.objects {
-        shape.has_narrowed_keys |= is_narrowed;
+        shape.narrowed_keys.extend(names.is_narrowed().then(|| names.clone()));
         shape.families.push((others.clone(), FormulaId::NEVER));
         shape.openness.says_others = true;
     }

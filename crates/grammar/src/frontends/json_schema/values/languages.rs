@@ -99,23 +99,30 @@ impl<'b> Languages<'b> {
     /// A text to be emitted: conjunctions and complements are automata from here on. The passes would make them, too, but do
     /// not know of what schema they are where that takes too much.
     pub fn settled(&mut self, expr: ExprId) -> Result<ExprId> {
-        if !self.has_bounded_items(expr) {
-            return self.settled_one(expr);
-        }
-        let items = self.builder.expr(expr).children().to_vec();
-        let settled: Vec<ExprId> =
-            items.into_iter().map(|item| self.settled_one(item)).collect::<Result<_>>()?;
-        Ok(self.builder.alt(settled))
+        let (body, most) = self.unbounded(expr);
+        let settled = match self.builder.expr(body) {
+            Expr::And(_) | Expr::Not(_) => {
+                let dfa = self.automaton(body)?;
+                self.made(body, None, |_| Ok(dfa))?
+            }
+            Expr::Alt(items) if items.iter().any(|&item| self.is_unsettled(item)) => {
+                let items = items.clone().into_iter();
+                let items: Vec<ExprId> = items.map(|item| self.settled(item)).collect::<Result<_>>()?;
+                self.builder.alt(items)
+            }
+            _ => body,
+        };
+        Ok(most.map_or(settled, |most| self.builder.at_most(settled, most)))
     }
 
-    fn settled_one(&mut self, expr: ExprId) -> Result<ExprId> {
+    fn is_unsettled(&self, expr: ExprId) -> bool {
         let (body, most) = self.unbounded(expr);
-        if !matches!(self.builder.expr(body), Expr::And(_) | Expr::Not(_)) {
-            return Ok(expr);
+        match self.builder.expr(body) {
+            Expr::And(_) | Expr::Not(_) => true,
+            // Alternatives within alternatives have a bound between them.
+            Expr::Alt(_) => most.is_some(),
+            _ => false,
         }
-        let dfa = self.automaton(body)?;
-        let made = self.made(body, None, |_| Ok(dfa))?;
-        Ok(most.map_or(made, |most| self.builder.at_most(made, most)))
     }
 
     /// An expression as its automaton, unless it takes rules to write it down; `source` is its EBNF text if that is known,
@@ -208,7 +215,7 @@ impl<'b> Languages<'b> {
     /// What is in all of `parts`. A bound of the length within a conjunction would be counted by an automaton, which would
     /// multiply by it. So bounds are drawn out: those of the parts, and those of alternatives, unless these are too many.
     pub(super) fn all_of(&mut self, parts: &[ExprId]) -> ExprId {
-        const MOST_ALTERNATIVES: usize = 8;
+        const MOST_ALTERNATIVES: usize = 16;
         let bodies: Vec<(ExprId, Option<u32>)> = parts.iter().map(|&part| self.unbounded(part)).collect();
         let most = bodies.iter().filter_map(|&(_, most)| most).min();
         let (choices, plain): (Vec<ExprId>, Vec<ExprId>) =

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use super::Algebra;
 use super::formula::FormulaId;
 use super::keys::{Keys, NameMap, NameSet, Region};
+use super::texts::{TextSet, in_doubt};
 use crate::error::{Error, Result};
 
 /// That some member is one of these: its key of a set, and its value of a set.
@@ -78,8 +79,8 @@ pub struct ObjectShape {
     pub evaluated: Vec<Keys>,
     /// How it is closed in strict mode.
     pub openness: Openness,
-    /// Whether it has fewer keys than it stands for, because a format of keys is narrower here than its definition.
-    pub has_narrowed_keys: bool,
+    /// The texts that keys must be, where those are fewer than are meant: formats that are narrower here than their definition.
+    pub narrowed_keys: Vec<TextSet>,
 }
 
 impl ObjectShape {
@@ -160,13 +161,13 @@ impl ObjectShape {
         append(&mut both.witnesses, &other.witnesses);
         append(&mut both.evaluated, &other.evaluated);
         both.openness = both.openness.join(other.openness);
-        both.has_narrowed_keys |= other.has_narrowed_keys;
+        append(&mut both.narrowed_keys, &other.narrowed_keys);
         both
     }
 
     /// The ways to break it.
     pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Vec<Self>> {
-        if self.has_narrowed_keys {
+        if !self.narrowed_keys.is_empty() {
             return Err(Error::unsupported(
                 "the complement of keys of a format that is narrower here than its definition",
             ));
@@ -205,6 +206,11 @@ impl ObjectShape {
 
     /// What the value of a named key is.
     pub fn value_of(&self, name: &str, algebra: &mut Algebra<'_>) -> Result<FormulaId> {
+        for keys in &self.narrowed_keys {
+            if keys.is_in_doubt(name, &mut algebra.languages)? {
+                return Err(in_doubt("key", name));
+            }
+        }
         let mut value = self.named.get(name).copied().unwrap_or(FormulaId::ANY);
         for (keys, family) in &self.families {
             if keys.has_name(name, &mut algebra.languages)? {

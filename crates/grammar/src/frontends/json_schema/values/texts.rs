@@ -178,6 +178,12 @@ impl TextSet {
         }
     }
 
+    /// Whether it does not write `text`, and may mean it.
+    pub fn is_in_doubt(&self, text: &str, languages: &mut Languages<'_>) -> Result<bool> {
+        let Some(meant) = self.meant(languages)? else { return Ok(false) };
+        Ok(!self.contains(text, languages)? && meant.contains(text, languages)?)
+    }
+
     /// What both have.
     pub fn intersect(&self, other: &Self, languages: &mut Languages<'_>) -> Result<Self> {
         match (self, other) {
@@ -186,12 +192,8 @@ impl TextSet {
                 for text in texts.iter() {
                     if set.contains(text, languages)? {
                         kept.push(text);
-                    } else if let Some(meant) = set.meant(languages)?
-                        && meant.contains(text, languages)?
-                    {
-                        return Err(Error::unsupported(format!(
-                            "the string {text:?} may be of a format that is narrower here than its definition"
-                        )));
+                    } else if set.is_in_doubt(text, languages)? {
+                        return Err(in_doubt("string", text));
                     }
                 }
                 if kept.len() == texts.len() {
@@ -354,6 +356,13 @@ impl TextSet {
             }
         })
     }
+}
+
+/// The refusal of a text of which nobody knows here whether it is of a format.
+pub(super) fn in_doubt(what: &str, text: &str) -> Error {
+    Error::unsupported(format!(
+        "the {what} {text:?} may be of a format that is narrower here than its definition"
+    ))
 }
 
 /// The lesser of two bounds.
