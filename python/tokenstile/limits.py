@@ -34,7 +34,7 @@ class Limits:
     max_depth: int = 1_000
     """Nesting of groups, in grammars and in regexes; at most 10,000."""
     max_states: int = 200_000
-    """States of any one automaton that is built ahead of time; all together may have five times as many."""
+    """States of any one automaton that is built ahead of time; all together may have eight times as many."""
     max_nodes: int = 5_000_000
     """Nodes of the whole machine that a grammar becomes."""
     max_compile_time: float = 30.0

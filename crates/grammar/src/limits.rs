@@ -20,7 +20,7 @@ pub struct Limits {
     pub max_exprs: usize,
     /// Nesting of groups, in grammars and in regexes.
     pub max_depth: usize,
-    /// States of any one automaton that is built ahead of time; all together may have five times as many.
+    /// States of any one automaton that is built ahead of time; all together may have eight times as many.
     pub max_states: usize,
     /// Nodes of the whole machine.
     pub max_nodes: usize,
@@ -83,7 +83,7 @@ impl Budget {
     /// How many ticks pass between two looks at the clock.
     const TICKS_A_LOOK: u32 = 256;
     /// How many automata there may be of as many states as one may have.
-    const LARGE_AUTOMATA: usize = 5;
+    const LARGE_AUTOMATA: usize = 8;
 
     /// A budget that starts now.
     pub fn new(limits: Limits, cancel: CancelFlag) -> Self {

@@ -25,6 +25,9 @@ pub(super) struct Edge {
     pub(super) to: StateId,
 }
 
+/// A state with more edges than this counts for several, because it takes as long to make.
+const EDGES_OF_A_STATE: usize = 6;
+
 impl DfaBuilder {
     /// No state yet, which is the empty language.
     pub fn new() -> Self {
@@ -76,7 +79,7 @@ impl DfaBuilder {
     }
 
     pub(super) fn into_rows(mut self, budget: &Budget) -> Result<Rows> {
-        budget.count_states(self.accepting.len())?;
+        budget.count_states(self.len().max(self.edges.len() / EDGES_OF_A_STATE))?;
         budget.check_states(self.len())?;
         if !self.edges.is_sorted() {
             self.edges.sort_unstable();
