@@ -31,8 +31,8 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
     least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never), list)
 }
 
-/// The same where every expression can, and two looks at each of them show it. That is so for nearly every grammar: only
-/// what stands in a rule before the rules that it names has to be looked at again.
+/// The same where every expression can but the one that says that nothing does, and two looks at each of them show it. That
+/// is so for nearly every grammar: only what stands in a rule before the rules that it names has to be looked at again.
 fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
     let mut live = vec![false; grammar.exprs().len()];
     for _ in 0..2 {
@@ -51,7 +51,7 @@ fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
                     _ => true,
                 };
             live[id.index()] = is_shown;
-            are_all &= is_shown;
+            are_all &= is_shown || matches!(expr, Expr::Never);
         }
         if are_all {
             return Some(live);

@@ -5,6 +5,7 @@
 //! properties and items are only named. So an expansion goes as deep as references and applicators nest without a
 //! container in between; that depth is checked, and a circle of them is an error that names it.
 
+mod certainty;
 mod emptiness;
 
 use std::borrow::Cow;

@@ -4,21 +4,19 @@
 //! from one item to another it is a list of members: `contains` counts items, and in an array without repeats every
 //! item is there once.
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use super::super::values::ValueSet;
-use super::super::values::arrays::{ArrayShape, Contains};
+use super::super::values::arrays::ArrayShape;
 use super::super::values::formula::FormulaId;
 use super::super::values::texts::TextSet;
 use super::Emitter;
+use super::choices::{Choice, Condition};
 use super::layout::{Around, Depth};
 use super::objects::Parts;
 use crate::error::{Error, Result};
 use crate::ir::ExprId;
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Variant, Variants};
-
-/// So many counts of items may meet in one array.
-const MAX_COUNTS: usize = 4;
 
 /// So many items of different schemas may be listed one by one where no two are equal.
 const MAX_TUPLE: usize = 64;
@@ -94,9 +92,6 @@ impl Emitter<'_> {
 
     /// An array of which some items are counted: every item is of one variant for each set of counts that it is in.
     fn counted(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
-        if shape.contains.len() > MAX_COUNTS {
-            return Err(Error::unsupported("too many conditions of `contains` meet in one array"));
-        }
         let mut parts = Parts::default();
         let separator = parts.add(around.separator);
         let places = shape.contains.iter().map(|count| count.from as usize).max().unwrap_or(0);
@@ -135,27 +130,17 @@ impl Emitter<'_> {
         parts: &mut Parts,
     ) -> Result<Variants> {
         let item = shape.item(place);
-        let here: Vec<(usize, &Contains)> =
-            shape.contains.iter().enumerate().filter(|(_, count)| count.from as usize <= place).collect();
+        let counted = (1..).zip(&shape.contains).filter(|(_, count)| count.from as usize <= place);
+        let conditions = counted.map(|(counter, count)| {
+            let is_bounded = count.max.is_some();
+            Condition { value: count.value, counter, is_bounded }
+        });
+        let Some(choices) = self.choices(item, conditions)? else {
+            return Err(Error::unsupported("too many conditions of `contains` meet in one array"));
+        };
         let mut variants = Variants::new();
-        for chosen in 0..1_u32 << here.len() {
-            let mut formula = item;
-            let mut counters: SmallVec<[u32; 4]> = smallvec![0];
-            for (at, (number, count)) in here.iter().enumerate() {
-                let formulas = &mut self.expander.algebra.formulas;
-                if chosen & (1 << at) != 0 {
-                    formula = formulas.and(formula, count.value);
-                    counters.push(*number as u32 + 1);
-                } else if count.max.is_some() {
-                    // With an upper bound it matters that what is not counted is not of the set.
-                    let outside = formulas.not(count.value);
-                    formula = formulas.and(formula, outside);
-                }
-            }
-            if self.expander.is_hollow(formula)? {
-                continue;
-            }
-            let value = self.value(formula, depth)?;
+        for Choice { value, counters } in choices {
+            let value = self.value(value, depth)?;
             let part = self.builder().seq([value, around.after]);
             variants.push(Variant { value: parts.add(part), counters });
         }

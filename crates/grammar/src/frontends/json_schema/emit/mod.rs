@@ -6,6 +6,7 @@
 
 mod any_value;
 mod arrays;
+mod choices;
 mod layout;
 mod objects;
 mod styles;

@@ -5,20 +5,16 @@
 
 use std::rc::Rc;
 
-use smallvec::{SmallVec, smallvec};
-
 use super::super::values::formula::FormulaId;
 use super::super::values::keys::{self, NameSet, Region};
 use super::super::values::objects::{ObjectShape, Witness};
 use super::Emitter;
+use super::choices::{Choice, Condition};
 use super::layout::Depth;
 use super::styles::Tags;
 use crate::error::{Error, Result};
 use crate::ir::ExprId;
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant, Variants};
-
-/// So many conditions that a member must bear out may meet in one key.
-const MAX_WITNESSES: usize = 6;
 
 /// The parts of a list, as they come together.
 #[derive(Default)]
@@ -161,15 +157,13 @@ impl Emitter<'_> {
         let excluded = self.expander.options.excludes.iter().any(|text| name.contains(text.as_str()));
         let value = if excluded { FormulaId::NEVER } else { value };
         let algebra = &mut self.expander.algebra;
-        let mut seen = Vec::new();
-        for (at, witness) in shape.witnesses.iter().enumerate() {
-            let bears = witness.value_of(name, algebra)?;
-            if bears != FormulaId::NEVER {
-                seen.push((at, bears));
-            }
+        let mut witnesses = Vec::new();
+        for (counter, witness) in (1..).zip(&shape.witnesses) {
+            let value = witness.value_of(name, algebra)?;
+            witnesses.push(Condition { value, counter, is_bounded: false });
         }
         list.named = Some(Rc::clone(name));
-        let variants = self.variants(value, &seen, list)?;
+        let variants = self.variants(value, witnesses, list)?;
         let key = matches!(list.writing, Writing::Json(_)).then(|| (**name).into());
         Ok(Entry { key, required: shape.required.contains(name), variants })
     }
@@ -185,12 +179,16 @@ impl Emitter<'_> {
             return Ok(None);
         }
         let algebra = &mut self.expander.algebra;
-        let bears = shape.witnesses.iter().map(|witness| witness.value_in(region, algebra)).enumerate();
-        let seen: Vec<_> = bears.filter(|(_, bears)| *bears != FormulaId::NEVER).collect();
+        let witnesses = (1..).zip(&shape.witnesses);
+        let condition = |(counter, witness): (u32, &Witness)| {
+            let value = witness.value_in(region, algebra);
+            Condition { value, counter, is_bounded: false }
+        };
+        let witnesses = witnesses.map(condition).collect();
         let language = region.language(&mut self.expander.algebra.languages)?;
         let language = self.without_excluded(language);
         list.keys = Some(language);
-        let variants = self.variants(value, &seen, list)?;
+        let variants = self.variants(value, witnesses, list)?;
         let json = matches!(list.writing, Writing::Json(_));
         let keys = if json { Some(list.parts.add(language)) } else { None };
         Ok((!variants.is_empty()).then_some(Others { keys, variants }))
@@ -208,29 +206,23 @@ impl Emitter<'_> {
         if keys == any { free } else { self.builder().and([keys, free]) }
     }
 
-    /// The ways to write a value: plainly, and so that it bears out some of the witnesses.
+    /// The ways to write a value, by the witnesses that it bears out.
     fn variants(
         &mut self,
         value: FormulaId,
-        witnesses: &[(usize, FormulaId)],
+        witnesses: Vec<Condition>,
         list: &mut Draft,
     ) -> Result<Variants> {
-        let mut open = Vec::new();
-        let mut always: SmallVec<[u32; 4]> = smallvec![0];
-        for &(at, bears) in witnesses {
-            let formulas = &mut self.expander.algebra.formulas;
-            let (within, outside) = (formulas.and(value, bears), formulas.not(bears));
-            let beyond = formulas.and(value, outside);
-            if self.expander.is_hollow(within)? {
-                continue;
-            }
-            if self.expander.is_hollow(beyond)? {
-                always.push(at as u32 + 1);
-            } else {
-                open.push((at, bears));
-            }
+        let Some(choices) = self.choices(value, witnesses)? else {
+            let message = "too many conditions on the members of an object meet in one key";
+            return Err(Error::unsupported(message));
+        };
+        let mut variants = Variants::new();
+        for Choice { value, counters } in choices {
+            let part = self.member(value, list)?;
+            variants.push(Variant { value: list.parts.add(part), counters });
         }
-        self.combined(value, &open, &always, list)
+        Ok(variants)
     }
 
     /// A member with a value of a formula: what comes after its key in JSON, the whole of it where it is a tag.
@@ -247,38 +239,6 @@ impl Emitter<'_> {
             }
             (Writing::Tags(_), None, None) => Ok(self.builder().never()),
         }
-    }
-
-    /// A variant for each choice of the witnesses that the value may or may not bear out.
-    fn combined(
-        &mut self,
-        value: FormulaId,
-        witnesses: &[(usize, FormulaId)],
-        always: &[u32],
-        list: &mut Draft,
-    ) -> Result<Variants> {
-        if witnesses.len() > MAX_WITNESSES {
-            return Err(Error::unsupported(
-                "too many conditions on the members of an object meet in one key",
-            ));
-        }
-        let mut variants = Variants::new();
-        for chosen in 0..1_u32 << witnesses.len() {
-            let chosen = |at: usize| chosen & (1 << at) != 0;
-            let picked =
-                || witnesses.iter().enumerate().filter(|(at, _)| chosen(*at)).map(|(_, witness)| witness);
-            let all = picked().map(|(_, bears)| *bears).chain([value]);
-            let formula = self.expander.algebra.formulas.and_all(all);
-            if self.expander.is_hollow(formula)? {
-                continue;
-            }
-            let part = self.member(formula, list)?;
-            let mut counters = SmallVec::from_slice(always);
-            counters.extend(picked().map(|(at, _)| *at as u32 + 1));
-            counters.sort_unstable();
-            variants.push(Variant { value: list.parts.add(part), counters });
-        }
-        Ok(variants)
     }
 }
 

@@ -83,6 +83,7 @@ fn exclude(expander: &mut Expander<'_>, alone: &mut ValueSet, other: &ValueSet) 
             values::check_count(left.len())?;
         }
         left.dedup();
+        values::absorb_objects(&mut left, &mut expander.algebra)?;
         objects = left;
     }
     exclude_others(expander, alone, &other.without_objects())?;

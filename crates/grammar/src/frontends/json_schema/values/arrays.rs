@@ -143,6 +143,21 @@ impl ArrayShape {
         both
     }
 
+    /// Whether `other` plainly has every array that it has: what `other` asks for, it asks for.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let is_narrower = |own: FormulaId, wide: FormulaId| own == wide || wide == FormulaId::ANY;
+        let length = self.prefix.len().max(other.prefix.len());
+        self.min >= other.min
+            && other.max.is_none_or(|most| self.max.is_some_and(|max| max <= most))
+            && is_narrower(self.rest, other.rest)
+            && (0..length).all(|place| is_narrower(self.item(place), other.item(place)))
+            && other.contains.iter().all(|count| self.contains.contains(count))
+            && (self.unique || !other.unique)
+            && (self.repeats || !other.repeats)
+            && self.evaluated == other.evaluated
+            && self.says_rest == other.says_rest
+    }
+
     /// The ways to break it.
     pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Vec<Self>> {
         let mut ways = Vec::new();

@@ -43,6 +43,9 @@ const MAX_COST: usize = 10_000_000;
 /// What a pair costs beside its parts.
 const COST_OF_A_PAIR: usize = 100;
 
+/// A union of more shapes than this is looked through for shapes that others hold.
+const FEW_SHAPES: usize = 2;
+
 /// What the operations on sets need: formulas, languages, the account.
 #[derive(Debug)]
 pub struct Algebra<'b> {
@@ -59,8 +62,12 @@ pub struct Algebra<'b> {
 impl Algebra<'_> {
     /// Counts a pair of shapes of so many parts that is put together.
     pub fn count_pair(&mut self, parts: usize) -> Result<()> {
+        self.count(COST_OF_A_PAIR.saturating_add(parts))
+    }
+
+    fn count(&mut self, cost: usize) -> Result<()> {
         self.languages.budget.tick()?;
-        self.cost = self.cost.saturating_add(COST_OF_A_PAIR.saturating_add(parts));
+        self.cost = self.cost.saturating_add(cost);
         if self.cost <= MAX_COST {
             return Ok(());
         }
@@ -247,6 +254,9 @@ trait Shape: Clone + PartialEq {
 
     /// A number that equal shapes share, and others hardly ever. To compare shapes takes longer.
     fn look(&self) -> u64;
+
+    /// Whether `other` plainly has all that it has, and writes it in the same order.
+    fn is_within(&self, other: &Self) -> bool;
 }
 
 impl Shape for ArrayShape {
@@ -266,6 +276,10 @@ impl Shape for ArrayShape {
         let mut hasher = FxHasher::default();
         (&self.prefix, self.rest, self.min, self.max, self.contains.len()).hash(&mut hasher);
         hasher.finish()
+    }
+
+    fn is_within(&self, other: &Self) -> bool {
+        ArrayShape::is_within(self, other)
     }
 }
 
@@ -297,6 +311,10 @@ impl Shape for ObjectShape {
             sum(&mut self.witnesses.iter().flat_map(|witness| &witness.0).map(|(_, value)| look_of(value)));
         look_of((named, required, families, witnesses, self.min, self.max))
     }
+
+    fn is_within(&self, other: &Self) -> bool {
+        ObjectShape::is_within(self, other)
+    }
 }
 
 /// The intersections of all pairs that are not obviously empty.
@@ -318,10 +336,39 @@ fn products<S: Shape>(left: &[S], right: &[S], algebra: &mut Algebra<'_>) -> Res
                 }
             }
             all.push(both);
-            check_count(all.len())?;
+            if all.len() > MAX_SHAPES {
+                absorb(&mut all, algebra)?;
+                looks.clear();
+                check_count(all.len())?;
+            }
         }
     }
+    if all.len() > FEW_SHAPES {
+        absorb(&mut all, algebra)?;
+    }
     Ok(all)
+}
+
+/// Drops the shapes of a union that other shapes of it hold.
+///
+/// The ways to break one alternative often break others as well, so where several are taken out, most of the conjunctions of
+/// such ways are within one of them.
+fn absorb<S: Shape>(shapes: &mut Vec<S>, algebra: &mut Algebra<'_>) -> Result<()> {
+    let mut kept: Vec<S> = Vec::with_capacity(shapes.len());
+    for shape in shapes.drain(..) {
+        algebra.count(kept.len())?;
+        if !kept.iter().any(|known| shape.is_within(known)) {
+            kept.retain(|known| !known.is_within(&shape));
+            kept.push(shape);
+        }
+    }
+    *shapes = kept;
+    Ok(())
+}
+
+/// A union of shapes of objects that may have grown: without those that others hold, if there are many.
+pub fn absorb_objects(shapes: &mut Vec<ObjectShape>, algebra: &mut Algebra<'_>) -> Result<()> {
+    if shapes.len() > FEW_SHAPES { absorb(shapes, algebra) } else { Ok(()) }
 }
 
 /// All shapes of both; the one that has everything stands for all, unless it matters which of them evaluated what.

@@ -165,6 +165,26 @@ impl ObjectShape {
         both
     }
 
+    /// Whether `other` plainly has every object that it has, in the same order of keys: what `other` asks for, it asks for.
+    pub fn is_within(&self, other: &Self) -> bool {
+        let is_written = |(_, value): &(&Rc<str>, &FormulaId)| **value != FormulaId::NEVER;
+        let is_spared = |name: &Rc<str>| self.named.get(name) == Some(&FormulaId::NEVER);
+        let own = self.named.iter().filter(is_written);
+        let others = other.named.iter().filter(|(name, _)| !is_spared(name));
+        let is_known = |name: &Rc<str>| other.required.contains(name) || other.named.contains_key(name);
+        self.min >= other.min
+            && other.max.is_none_or(|most| self.max.is_some_and(|max| max <= most))
+            && own.eq(others)
+            && self.required.iter().filter(|name| other.required.contains(*name)).eq(other.required.iter())
+            && self.required.iter().all(is_known)
+            && has_all(&self.families, &other.families)
+            && has_all(&self.implies, &other.implies)
+            && has_all(&self.witnesses, &other.witnesses)
+            && self.evaluated == other.evaluated
+            && self.openness == other.openness
+            && self.narrowed_keys == other.narrowed_keys
+    }
+
     /// The ways to break it.
     pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Vec<Self>> {
         if !self.narrowed_keys.is_empty() {
@@ -228,10 +248,66 @@ impl ObjectShape {
     }
 }
 
+fn has_all<T: PartialEq>(list: &[T], some: &[T]) -> bool {
+    some.iter().all(|item| list.contains(item))
+}
+
 fn append<T: Clone + PartialEq>(list: &mut Vec<T>, more: &[T]) {
     for item in more {
         if !list.contains(item) {
             list.push(item.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::formula::{ConstantId, Formula, Formulas};
+    use super::*;
+
+    fn shape(named: &[(&str, FormulaId)], required: &[&str]) -> ObjectShape {
+        ObjectShape {
+            named: Rc::new(named.iter().map(|&(name, value)| (Rc::from(name), value)).collect()),
+            required: Rc::new(required.iter().map(|&name| Rc::from(name)).collect()),
+            ..ObjectShape::any()
+        }
+    }
+
+    #[test]
+    fn what_asks_for_more_is_within() {
+        let mut formulas = Formulas::new();
+        let one = formulas.intern(Formula::Constant(ConstantId(0)));
+        let plain = shape(&[("a", one), ("b", one)], &[]);
+        let asking = shape(&[("a", one), ("b", one)], &["a"]);
+        assert!(asking.is_within(&plain) && !plain.is_within(&asking));
+        let counted = ObjectShape { min: 1, max: Some(3), ..plain.clone() };
+        assert!(counted.is_within(&plain) && !plain.is_within(&counted));
+        let borne = ObjectShape { witnesses: vec![Witness(vec![(Keys::all(), one)])], ..plain.clone() };
+        assert!(borne.is_within(&plain) && !plain.is_within(&borne));
+        let evaluated = ObjectShape { evaluated: vec![Keys::all()], ..plain.clone() };
+        assert!(!evaluated.is_within(&plain) && !plain.is_within(&evaluated));
+    }
+
+    #[test]
+    fn keys_that_cannot_be_written_do_not_matter() {
+        let mut formulas = Formulas::new();
+        let one = formulas.intern(Formula::Constant(ConstantId(0)));
+        let without = shape(&[("c", FormulaId::NEVER), ("a", one)], &[]);
+        assert!(without.is_within(&shape(&[("a", one)], &[])));
+        assert!(without.is_within(&shape(&[("a", one), ("c", one)], &[])));
+        assert!(!shape(&[("a", one)], &[]).is_within(&without));
+    }
+
+    #[test]
+    fn the_order_of_keys_is_kept() {
+        let mut formulas = Formulas::new();
+        let one = formulas.intern(Formula::Constant(ConstantId(0)));
+        let (ab, ba) = (shape(&[("a", one), ("b", one)], &[]), shape(&[("b", one), ("a", one)], &[]));
+        assert!(!ab.is_within(&ba) && !ba.is_within(&ab));
+        // The others come after the declared ones.
+        assert!(!ab.is_within(&shape(&[("b", one)], &[])));
+        // Keys that nobody declares come in the order in which they are required.
+        assert!(!shape(&[], &["x", "y"]).is_within(&shape(&[], &["y"])));
+        assert!(!shape(&[], &["x", "y"]).is_within(&shape(&[], &["y", "x"])));
     }
 }
