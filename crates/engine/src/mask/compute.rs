@@ -13,7 +13,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::shared::{Lost, PartKey, TableKey};
-use super::table::{Bounded, TerminalTable, excluded_nodes, tokens_under};
+use super::table::{Narrowed, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
 use super::walker::{Pending, Walker};
 use crate::config::{LOST_HOLE, MaskSlot, SetId, SymbolKind, Top};
@@ -220,19 +220,13 @@ impl Generation {
             if let Some(plain) = self.terminals().plain(state) {
                 return self.key_table(self.tokens().index().trie(), Trie::ROOT, state, plain);
             }
-            let bounded = || self.bounded_table(self.tokens().index().trie(), Trie::ROOT, state);
-            if let Some(table) = self.counted_table(state).or_else(bounded) {
+            let trie = self.tokens().index().trie();
+            let bounded = || self.bounded_table(trie, Trie::ROOT, state);
+            let freed = || self.freed_table(trie, Trie::ROOT, state);
+            if let Some(table) = self.counted_table(state).or_else(bounded).or_else(freed) {
                 return table;
             }
-            let all = || {
-                TerminalTable::build(
-                    self.terminals(),
-                    state,
-                    self.tokens(),
-                    self.tokens().index().trie(),
-                    Trie::ROOT,
-                )
-            };
+            let all = || TerminalTable::build(self.terminals(), state, self.tokens(), trie, Trie::ROOT);
             let build = || self.spaced_table(state).unwrap_or_else(all);
             let table = if self.terminals().is_cheap(state) {
                 Arc::new(build())
@@ -283,13 +277,32 @@ impl Generation {
             return None;
         }
         let all = self.table_for(trie, node, relaxed);
-        match all.within_bounds(self.terminals(), state, relaxed, self.tokens().index(), trie, node) {
-            Bounded::Same => Some(Arc::clone(all)),
-            Bounded::Fewer(table) => {
+        self.narrowed_table(
+            all,
+            all.within_bounds(self.terminals(), state, relaxed, self.tokens().index(), trie, node),
+        )
+    }
+
+    /// The table of a state that nearly every byte sets free, made from that of the free state.
+    fn freed_table(
+        &self,
+        trie: &Arc<Trie>,
+        node: NodeIndex,
+        state: TerminalId,
+    ) -> Option<Arc<TerminalTable>> {
+        let free = self.terminals().freed(state)?;
+        let all = self.table_for(trie, node, free);
+        self.narrowed_table(all, all.before_freedom(self.terminals(), state, free, trie, node))
+    }
+
+    fn narrowed_table(&self, all: &Arc<TerminalTable>, narrowed: Narrowed) -> Option<Arc<TerminalTable>> {
+        match narrowed {
+            Narrowed::Same => Some(Arc::clone(all)),
+            Narrowed::Fewer(table) => {
                 self.note_table(table.memory_bytes());
                 Some(Arc::new(table))
             }
-            Bounded::Unknown => None,
+            Narrowed::Unknown => None,
         }
     }
 
@@ -314,7 +327,8 @@ impl Generation {
             if let Some(plain) = self.terminals().plain(state) {
                 return self.key_table(trie, node, state, plain);
             }
-            if let Some(table) = self.bounded_table(trie, node, state) {
+            let narrowed = self.bounded_table(trie, node, state);
+            if let Some(table) = narrowed.or_else(|| self.freed_table(trie, node, state)) {
                 return table;
             }
             let build = || TerminalTable::build(self.terminals(), state, self.tokens(), trie, node);

@@ -11,7 +11,8 @@
 //! those that close the string at an excluded text. Only the paths along the excluded texts are walked for it.
 //!
 //! In the same way the table of a state with bounds is that of the relaxed state, which has none, without the long tokens
-//! that would go beyond a bound. Only the paths to long tokens are walked for it.
+//! that would go beyond a bound. Only the paths to long tokens are walked for it. And the table of a state that nearly every
+//! byte sets free is that of the free state, without some tokens along the few other ways.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -141,15 +142,32 @@ impl TerminalTable {
         index: &TokenIndex,
         trie: &Trie,
         root: NodeIndex,
-    ) -> Bounded {
+    ) -> Narrowed {
         match lost_within_bounds(arena, index, trie, root, (state, relaxed)) {
-            Some(lost) if lost.nodes.is_empty() => Bounded::Same,
             // Where tokens that stayed leave the terminal is not known.
-            Some(lost) if !lost.may_end => {
-                Bounded::Fewer(self.without(trie, &lost.nodes, &tokens_under(trie, &lost.nodes)))
-            }
-            _ => Bounded::Unknown,
+            Some(lost) if lost.nodes.is_empty() || !lost.may_end => self.narrowed(trie, &lost.nodes),
+            _ => Narrowed::Unknown,
         }
+    }
+
+    /// The table of `state`, where this is that of `free`, for the same trie and root.
+    pub(crate) fn before_freedom(
+        &self,
+        arena: &Arena,
+        state: TerminalId,
+        free: TerminalId,
+        trie: &Trie,
+        root: NodeIndex,
+    ) -> Narrowed {
+        let lost = lost_before_freedom(arena, trie, root, (state, free));
+        lost.map_or(Narrowed::Unknown, |lost| self.narrowed(trie, &lost))
+    }
+
+    fn narrowed(&self, trie: &Trie, lost: &[NodeIndex]) -> Narrowed {
+        if lost.is_empty() {
+            return Narrowed::Same;
+        }
+        Narrowed::Fewer(self.without(trie, lost, &tokens_under(trie, lost)))
     }
 
     /// The table without `tokens`, and without the ends under the nodes `lost`.
@@ -185,8 +203,8 @@ impl TerminalTable {
     }
 }
 
-/// What bounds make of the table of a state without them.
-pub(crate) enum Bounded {
+/// What the table of a wider state is for a narrower one.
+pub(crate) enum Narrowed {
     /// The same.
     Same,
     /// One with fewer tokens.
@@ -253,6 +271,37 @@ fn lost_within_bounds(
         !Arena::looks_as_far(height(node), height(child)) && arena.agree_within(state, relaxed, height(child))
     };
     lost_nodes(arena, trie, root, (state, relaxed), WORTH_LOOKING, is_same, agrees)
+}
+
+/// The nodes that `free` reaches and `state` does not, without those below them: sorted. `None` if that is too much work to
+/// find out, or if the two differ in anything else.
+fn lost_before_freedom(
+    arena: &Arena,
+    trie: &Trie,
+    root: NodeIndex,
+    states: (TerminalId, TerminalId),
+) -> Option<Vec<NodeIndex>> {
+    let mut lost = Vec::new();
+    let mut stack = vec![(root, states.0, states.1)];
+    let mut left = WORTH_LOOKING;
+    while let Some((node, state, free)) = stack.pop() {
+        for (byte, state, free) in arena.differences(state, free)? {
+            let Some(child) = trie.child(node, byte) else { continue };
+            left = left.checked_sub(1)?;
+            if state == TerminalId::NEVER {
+                lost.push(child);
+                continue;
+            }
+            if free == TerminalId::NEVER || arena.is_nullable(state) != arena.is_nullable(free) {
+                return None;
+            }
+            if !trie.is_leaf(child) {
+                stack.push((child, state, free));
+            }
+        }
+    }
+    lost.sort_unstable();
+    Some(lost)
 }
 
 /// The nodes that one state reaches and another does not.
@@ -424,5 +473,74 @@ impl Leaving {
         self.before
             .as_ref()
             .is_none_or(|before| before[range.end - self.first] > before[range.start - self.first])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tokenstile_grammar::frontends::json_schema::{self, Options};
+    use tokenstile_grammar::{Budget, passes};
+
+    use super::*;
+    use crate::config::SymbolKind;
+    use crate::generation::Generation;
+    use crate::vocab::{Vocab, VocabOptions};
+
+    /// The tokens that end inside, and the nodes at which others may leave, as they are found byte by byte.
+    fn found(arena: &Arena, state: TerminalId, trie: &Trie) -> (BTreeSet<u32>, BTreeSet<NodeIndex>) {
+        let (mut stay, mut ends) = (BTreeSet::new(), BTreeSet::new());
+        let on_tokens = &mut |_: NodeIndex, tokens: &[u32]| stay.extend(tokens.iter().copied());
+        let on_end = &mut |node: NodeIndex, _: TerminalId| {
+            ends.insert(node);
+        };
+        walk_terminal(arena, trie, Trie::ROOT, state, &mut WalkStack::new(), on_tokens, on_end);
+        (stay, ends)
+    }
+
+    #[test]
+    fn before_freedom_few_tokens_are_lost() {
+        const PIECES: [&str; 9] = ["a", "x", "gh", "\"", "\"}", "\u{e9}", "\\", "\\u0061", "1"];
+        let mut tokens: Vec<String> = PIECES.map(String::from).to_vec();
+        for _ in 0..3 {
+            tokens
+                .extend(tokens.clone().iter().flat_map(|text| PIECES.map(|piece| format!("{text}{piece}"))));
+        }
+        tokens.sort();
+        tokens.dedup();
+        let vocab = Vocab::new(tokens, VocabOptions::default()).unwrap();
+        let (table, trie) = (vocab.table(), vocab.table().index().trie());
+        for schema in [
+            r#"{"type": "string", "not": {"enum": ["a", "ax", "gh\u00e9", "\"", "ghgha", "1"]}}"#,
+            r#"{"type": "string", "pattern": "^(?!a|gh\u00e9|x1)"}"#,
+        ] {
+            let budget = Budget::default();
+            let grammar = json_schema::grammar(schema, &Options::default(), &budget).unwrap();
+            let machine = passes::compile(&grammar, &budget).unwrap();
+            let generation = Generation::new(Arc::new(machine), Arc::clone(table));
+            let arena = generation.terminals();
+            let mut is_less = false;
+            for text in ["\"", "\"a", "\"g", "\"gh", "\"ghg", "\"\\u00"] {
+                let config = text.bytes().fold(generation.start(), |at, byte| generation.step(at, byte));
+                for (symbol, _) in generation.sets().items(config) {
+                    let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+                    let Some(free) = arena.freed(state) else { continue };
+                    let all = TerminalTable::build(arena, free, table, trie, Trie::ROOT);
+                    let less = match all.before_freedom(arena, state, free, trie, Trie::ROOT) {
+                        Narrowed::Same => None,
+                        Narrowed::Fewer(less) => Some(less),
+                        Narrowed::Unknown => continue,
+                    };
+                    is_less |= less.is_some();
+                    let less = less.as_ref().unwrap_or(&all);
+                    let (stay, ends) = found(arena, state, trie);
+                    let kept = (0..table.len() as u32).filter(|&token| less.stay.contains(token));
+                    assert_eq!(kept.collect::<BTreeSet<_>>(), stay, "{schema} {text}");
+                    assert_eq!(less.ends().iter().copied().collect::<BTreeSet<_>>(), ends, "{schema} {text}");
+                }
+            }
+            assert!(is_less, "{schema}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
-use tokenstile_grammar::regular::{Dfa, TagText};
+use tokenstile_grammar::regular::{CharSet, Dfa, TagText};
 
 use super::bounded::Distance;
 use super::exclusion::{Exclusion, Run};
@@ -147,6 +147,8 @@ pub(super) struct Automaton {
     pub(super) dfa: Arc<Dfa>,
     /// How many code points each of its states is away from an end.
     pub(super) distances: OnceLock<Box<[u32]>>,
+    /// The state from which any text goes on, and the term of that, which all automata share.
+    free: OnceLock<Option<(u32, TerminalId)>>,
 }
 
 /// Free text with tags, by its number in the machine.
@@ -380,16 +382,24 @@ impl Arena {
     }
 
     pub(super) fn intern_automaton(&self, dfa: &Arc<Dfa>) -> u32 {
-        let make = || Automaton { dfa: Arc::clone(dfa), distances: OnceLock::new() };
+        let make = || Automaton { dfa: Arc::clone(dfa), distances: OnceLock::new(), free: OnceLock::new() };
         self.automata.intern(&automaton_fingerprint(dfa), |known| known.dfa == *dfa, make).0
     }
 
     pub(super) fn automaton_state(&self, dfa: u32, state: u32) -> TerminalId {
-        let automaton = &self.automata.get(dfa).dfa;
-        if automaton.edges(state).is_empty() {
+        let automaton = self.automata.get(dfa);
+        if automaton.dfa.edges(state).is_empty() {
             return TerminalId::EMPTY;
         }
-        self.intern(&Term::Dfa { dfa, state })
+        let free = automaton.free.get_or_init(|| Some((automaton.dfa.free_state()?, self.any_text())));
+        match *free {
+            Some((free, any_text)) if free == state => any_text,
+            _ => self.intern(&Term::Dfa { dfa, state }),
+        }
+    }
+
+    fn any_text(&self) -> TerminalId {
+        self.repeat(self.class(&CharSet::any()), 0, Term::UNBOUNDED)
     }
 
     /// `a` and then `b`, leaning to the right.

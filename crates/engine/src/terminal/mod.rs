@@ -26,6 +26,7 @@ mod excluded;
 mod exclusion;
 mod fingerprint;
 mod forced;
+mod freed;
 mod json_text;
 mod key;
 #[cfg(test)]

@@ -36,6 +36,43 @@ impl Dfa {
     }
 }
 
+impl Dfa {
+    /// A state from which any text goes on to the end, where one is plain to see: as in all texts that begin with something, or
+    /// are not one of some words.
+    pub fn free_state(&self) -> Option<StateId> {
+        let any = Dfa::any_text();
+        let start = any.edges(Dfa::START);
+        let is_like_any = |&state: &StateId| {
+            self.is_accepting(state)
+                && self.edges(state).first().is_some_and(|edge| edge.2 == state)
+                && self.edges(state).len() == start.len()
+                && self.reads_as(state, any)
+        };
+        (0..self.len() as StateId).find(is_like_any)
+    }
+
+    /// Whether what `state` and the states after it do is what `other` does from its start, edge by edge.
+    fn reads_as(&self, state: StateId, other: &Dfa) -> bool {
+        let mut twins = vec![None; other.len()];
+        let mut open = vec![(state, Dfa::START)];
+        while let Some((state, twin)) = open.pop() {
+            match twins[twin as usize] {
+                Some(known) if known == state => continue,
+                Some(_) => return false,
+                None => twins[twin as usize] = Some(state),
+            }
+            let (edges, like) = (self.edges(state), other.edges(twin));
+            let are_alike = edges.iter().zip(like).all(|(edge, like)| (edge.0, edge.1) == (like.0, like.1));
+            if edges.len() != like.len() || !are_alike || self.is_accepting(state) != other.is_accepting(twin)
+            {
+                return false;
+            }
+            open.extend(edges.iter().zip(like).map(|(edge, like)| (edge.2, like.2)));
+        }
+        true
+    }
+}
+
 /// Adds a trie of the byte sequences of `set` between two states.
 ///
 /// The sequences come sorted, and two of them either begin with the same range of bytes or with disjoint ones: a
@@ -115,6 +152,32 @@ mod tests {
             assert!(!any.matches(bytes), "{bytes:?}");
             assert!(std::str::from_utf8(bytes).is_err());
         }
+    }
+
+    #[test]
+    fn free_states_are_found() {
+        let budget = Budget::default();
+        let free = |dfa: &Dfa| dfa.free_state();
+        assert_eq!(free(Dfa::any_text()), Some(Dfa::START));
+        assert_eq!(free(&single(&CharSet::any())), None);
+        let mut builder = DfaBuilder::new();
+        let [start, after] = [false, true].map(|accepting| builder.add_state(accepting));
+        builder.add_edge(start, b'a', b'a', after);
+        add_class(&mut builder, after, &CharSet::any(), after, &budget).unwrap();
+        let begins_with_a = builder.finish(&budget).unwrap();
+        let found = free(&begins_with_a).unwrap();
+        assert_eq!(begins_with_a.next(Dfa::START, b'a'), Some(found));
+        // Without one letter a text is not any text.
+        let mut builder = DfaBuilder::new();
+        let start = builder.add_state(true);
+        let most = CharSet::new([('q', 'q')]).complement();
+        add_class(&mut builder, start, &most, start, &budget).unwrap();
+        assert_eq!(free(&builder.finish(&budget).unwrap()), None);
+        let most = CharSet::new([('\u{10000}', '\u{10ffff}')]).complement();
+        let mut builder = DfaBuilder::new();
+        let start = builder.add_state(true);
+        add_class(&mut builder, start, &most, start, &budget).unwrap();
+        assert_eq!(free(&builder.finish(&budget).unwrap()), None);
     }
 
     #[test]
