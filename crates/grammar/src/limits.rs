@@ -97,6 +97,14 @@ impl Budget {
         Budget { watch: Some(Watch(Box::new(should_stop))), ..self }
     }
 
+    /// A budget that starts now, with the same limits and at most so much time of what is left of this one.
+    #[must_use]
+    pub fn within(&self, time: Duration) -> Self {
+        let left = self.limits.max_compile_time.saturating_sub(self.started.elapsed());
+        let limits = Limits { max_compile_time: time.min(left), ..self.limits.clone() };
+        Budget::new(limits, self.cancel.clone())
+    }
+
     /// The limits it enforces.
     pub fn limits(&self) -> &Limits {
         &self.limits

@@ -14,7 +14,7 @@ use tokenstile_engine::compiler::{CompileCache, Weigh};
 use tokenstile_engine::limits::set_process_cache_bytes;
 use tokenstile_engine::{CompiledGrammar as Compiled, vocab::Vocab};
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
-use tokenstile_grammar::{Budget, CancelFlag, Grammar as Ir, Result};
+use tokenstile_grammar::{Budget, CancelFlag, Error, Grammar as Ir, Result};
 
 use crate::arguments;
 use crate::compiled::{CompiledGrammar, vocab_of};
@@ -84,6 +84,14 @@ impl Work {
             Work::JsonSchema { .. } => Source::JsonSchema,
             Work::StructuralTag(_) => Source::StructuralTag,
             Work::BuiltinJson | Work::Grammar(_) => Source::Grammar,
+        }
+    }
+
+    /// What is wrong with it, where its grammar does not compile.
+    fn explained(&self, error: Error, budget: &Budget) -> Error {
+        match self {
+            Work::JsonSchema { text, options } => front_end::explained(error, text, options, budget),
+            _ => error,
         }
     }
 }
@@ -386,7 +394,8 @@ impl GrammarCompiler {
         self.counters.compilations.fetch_add(1, Ordering::Relaxed);
         let built = self.grammar_of(work, parsed, budget).and_then(|(grammar, report)| {
             let vocab = Arc::clone(&self.vocab);
-            let compiled = Compiled::new(grammar, vocab, self.limits.engine, budget)?;
+            let compiled = Compiled::new(grammar, vocab, self.limits.engine, budget)
+                .map_err(|error| work.explained(error, budget))?;
             Ok(Arc::new(Built { compiled, report }))
         });
         let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);

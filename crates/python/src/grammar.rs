@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
-use tokenstile_grammar::frontends::{ebnf, regex, structural_tag as tags};
+use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
 
 use crate::arguments;
@@ -181,7 +181,11 @@ impl Grammar {
         };
         let options = Arc::new(arguments.options(py)?);
         let limits = CompileLimits::from_python(limits)?.grammar;
-        let converted = interruptible(py, limits, |budget| Report::with_grammar(&text, &options, budget))?;
+        let converted = interruptible(py, limits, |budget| {
+            let (grammar, report) = Report::with_grammar(&text, &options, budget)?;
+            front_end::check_inhabited(&grammar, &text, &options, budget)?;
+            Ok((grammar, report))
+        })?;
         let (grammar, report) = converted.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
         json_schema::warn_of_widening(py, &report)?;
         Grammar::with_report(grammar, report).print_if(py, print_converted_ebnf)

@@ -72,7 +72,7 @@ impl Arguments<'_, '_> {
 /// What would become of each keyword of a schema, without making a grammar of it.
 ///
 /// A keyword that cannot be enforced is a finding here and not an error, so that all of them are listed. A schema that
-/// is malformed raises ``JSONSchemaError``, as it does elsewhere. The arguments are those of
+/// is malformed or allows nothing raises ``JSONSchemaError``, as it does elsewhere. The arguments are those of
 /// ``Grammar.from_json_schema``.
 #[pyfunction]
 #[pyo3(

@@ -79,27 +79,30 @@ fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<(Grammar, bool)
         copy.define(id, body);
     }
     copy.keep_ready();
-    let (ready, has_dropped) = drop_too_long(copy.finish()?, budget)?;
-    Ok((ready, is_whole.get() && !has_dropped))
+    let ready = copy.finish()?;
+    Ok(match without_too_long(&ready, budget)? {
+        Some(shorter) => (shorter, false),
+        None => (ready, is_whole.get()),
+    })
 }
 
-/// `grammar` without bounded texts all of which are too long, and whether there were any.
-fn drop_too_long(grammar: Grammar, budget: &Budget) -> Result<(Grammar, bool)> {
+/// `grammar` without bounded texts all of which are too long, if there are any.
+pub(super) fn without_too_long(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
     let is_too_long = |expr: &Expr| match expr {
-        Expr::AtMost { body, most } => regular::lengths(&grammar, *body).0 > *most,
+        Expr::AtMost { body, most } => regular::lengths(grammar, *body).0 > *most,
         _ => false,
     };
     if !grammar.exprs().any(|(_, expr)| is_too_long(expr)) {
-        return Ok((grammar, false));
+        return Ok(None);
     }
-    let mut copy = Rewriter::new(&grammar, budget, |_| true);
+    let mut copy = Rewriter::new(grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
         let body = copy.copy(rule.body, budget, &mut |builder, _, expr| {
             Ok(is_too_long(expr).then(|| builder.never()))
         })?;
         copy.define(id, body);
     }
-    copy.finish().map(|ready| (ready, true))
+    copy.finish().map(Some)
 }
 
 fn automaton(builder: &mut Builder, id: ExprId, dfa: Dfa) -> ExprId {

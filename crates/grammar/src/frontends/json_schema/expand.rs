@@ -17,6 +17,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use emptiness::{EMPTINESS_DEPTH, EMPTINESS_FUEL};
 
+use super::diagnosis::Relaxed;
 use super::documents::{Documents, Draft, Json, Located, Object, Repeat, SchemaId, Step};
 use super::keywords;
 use super::report::{Finding, Outcome, Report};
@@ -42,6 +43,12 @@ const MAX_JOINT: usize = 5_000;
 
 /// So many references to references are followed at once. A circle of them is found where it is expanded.
 const MAX_REFERENCES: usize = MAX_DEPTH;
+
+/// How errors begin that say that a schema has no value.
+pub(super) const NO_VALUE: &str = "no value satisfies the schema";
+
+/// How errors begin that say that a schema has values, of which none can be written.
+pub(super) const UNWRITTEN: &str = "no value can be written";
 
 /// So many schemas are expected: most have no more.
 const EXPECTED: usize = 28;
@@ -74,6 +81,8 @@ pub struct Expander<'b> {
     pub reports: bool,
     /// Whether it matters which keys and items were evaluated.
     pub tracks_evaluated: bool,
+    /// What is left out, where this is a question and not a conversion.
+    pub relaxed: Option<Rc<Relaxed>>,
     /// Every value, to begin with.
     everything: ValueSet,
     constants: Vec<&'b Json<'b>>,
@@ -117,6 +126,7 @@ impl<'b> Expander<'b> {
             repeats: FxHashMap::default(),
             reports: true,
             tracks_evaluated,
+            relaxed: None,
             everything: ValueSet::any(),
             constants: Vec::new(),
             expanded: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
@@ -197,6 +207,9 @@ impl<'b> Expander<'b> {
             return Err(Error::new(ErrorKind::Invalid, "there is no schema"));
         };
         let json = self.documents.json(child);
+        if self.is_relaxed(json) {
+            return Ok(FormulaId::ANY);
+        }
         if !json.is_schema() {
             let message = format!("a schema is an object or a boolean, not {}", json.type_name());
             return Err(
@@ -457,6 +470,11 @@ impl<'b> Expander<'b> {
         }
     }
 
+    /// Whether the value of a keyword, or a schema, is left out of a question.
+    pub fn is_relaxed(&self, json: &Json<'_>) -> bool {
+        self.relaxed.as_ref().is_some_and(|relaxed| relaxed.has(json))
+    }
+
     /// Whether what cannot be exact is left out with a warning.
     pub fn widens(&self) -> bool {
         self.options.on_unsupported == OnUnsupported::Warn
@@ -540,7 +558,7 @@ impl<'b> Expander<'b> {
 
     /// The error of a schema that no value satisfies, whose set this is.
     pub fn no_value(&mut self, set: &ValueSet) -> Result<Error> {
-        let error = |why: &str| Error::new(ErrorKind::Invalid, format!("no value satisfies the schema{why}"));
+        let error = |why: &str| Error::new(ErrorKind::Invalid, format!("{NO_VALUE}{why}"));
         let root = Place::Pointer(String::new());
         if let Some((at, keyword)) = self.conflict {
             let members = self.documents.json(at.schema).as_object();

@@ -10,10 +10,11 @@
 //!                                                               expand.rs, formats/
 //! ```
 //!
-//! Reading order: `documents`, `values`, `expand`, `keywords`, `formats`, `emit`.
+//! Reading order: `documents`, `values`, `expand`, `keywords`, `formats`, `emit`, `diagnosis`.
 
 #[doc(hidden)]
 pub mod admits;
+mod diagnosis;
 pub mod documents;
 mod emit;
 mod expand;
@@ -23,6 +24,7 @@ mod report;
 mod style;
 pub mod values;
 
+use diagnosis::Case;
 use documents::{Document, Documents, Draft};
 use expand::Expander;
 use values::languages::Known;
@@ -30,6 +32,7 @@ use values::languages::Known;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar};
 use crate::limits::Budget;
+use crate::passes::trim::matches_nothing;
 
 pub use report::{Finding, Outcome, Report};
 pub use style::Style;
@@ -146,20 +149,55 @@ pub fn convert(root: &Document<'_>, options: &Options, budget: &Budget) -> Resul
 
 /// The same; without a report unless `reports`.
 fn convert_and(root: &Document<'_>, options: &Options, budget: &Budget, reports: bool) -> Result<Converted> {
-    let registry = options.registry.iter().map(|(uri, text)| {
-        let document = Document::parse(text, budget);
-        document.map(|document| (uri.clone(), document)).map_err(|error| {
-            Error::new(error.kind(), format!("the registered document {uri:?}: {}", error.message()))
-        })
-    });
-    let registry = registry.collect::<Result<Vec<_>>>()?;
+    let registry = registry(options, budget)?;
     let mut documents = Documents::new(root, &registry, Draft::default(), budget)?;
     let start = documents.start()?;
     let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
     expander.reports = reports;
     let formula = expander.formula_of(start);
-    let (grammar, expander) = emit::emit(expander, formula)?;
+    let (grammar, expander) = emit::emit(expander, formula)
+        .map_err(|error| Case { root, registry: &registry, options, budget }.explained(error))?;
     Ok(Converted { grammar, report: expander.into_report() })
+}
+
+/// The documents that references may name.
+fn registry<'o>(options: &'o Options, budget: &Budget) -> Result<Vec<(String, Document<'o>)>> {
+    let documents = options.registry.iter().map(|(uri, text)| {
+        let document = Document::parse(text, budget);
+        document.map(|document| (uri.clone(), document)).map_err(|error| {
+            Error::new(error.kind(), format!("the registered document {uri:?}: {}", error.message()))
+        })
+    });
+    documents.collect()
+}
+
+/// Fails if the grammar of a schema has no text, and says why.
+///
+/// A conversion finds out only what it comes across. Compiling finds the rest, see [`explained`]; this is for whoever
+/// does not compile.
+pub fn check_inhabited(grammar: &Grammar, schema: &str, options: &Options, budget: &Budget) -> Result<()> {
+    match matches_nothing(grammar, budget) {
+        Ok(true) => {
+            let error = Error::new(ErrorKind::Invalid, "no value of the schema can be written");
+            Err(explained(error, schema, options, budget).at(Place::Pointer(String::new())))
+        }
+        Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Cancelled) => Err(error),
+        // What cannot be decided is for compiling to refuse.
+        _ => Ok(()),
+    }
+}
+
+/// An error of compiling the grammar of a schema: what contradicts what, if no value satisfies the schema.
+pub fn explained(error: Error, schema: &str, options: &Options, budget: &Budget) -> Error {
+    if error.kind() != ErrorKind::Invalid || *error.place() != Place::Nowhere {
+        return error;
+    }
+    match (Document::parse(schema, budget), registry(options, budget)) {
+        (Ok(root), Ok(registry)) => {
+            Case { root: &root, registry: &registry, options, budget }.diagnosed(error)
+        }
+        _ => error,
+    }
 }
 
 /// What schemas that go into one grammar share.
@@ -191,7 +229,8 @@ pub(crate) fn convert_into(
     expander.reports = false;
     expander.algebra.languages.known = std::mem::take(&mut shared.known);
     let formula = expander.formula_of(start);
-    let (expr, expander) = emit::emit_into(expander, formula)?;
+    let (expr, expander) = emit::emit_into(expander, formula)
+        .map_err(|error| Case { root, registry: &[], options, budget }.explained(error))?;
     shared.builder = expander.algebra.languages.builder;
     shared.known = expander.algebra.languages.known;
     Ok(expr)
@@ -200,7 +239,10 @@ pub(crate) fn convert_into(
 /// What would become of each keyword of a schema; a refusal is a finding and not an error.
 pub fn check(schema: &str, options: &Options, budget: &Budget) -> Result<Vec<Finding>> {
     match parse(schema, options, budget) {
-        Ok(converted) => Ok(converted.report.findings()),
+        Ok(converted) => {
+            check_inhabited(&converted.grammar, schema, options, budget)?;
+            Ok(converted.report.findings())
+        }
         Err(error) if error.kind() == ErrorKind::Unsupported => {
             let lenient = Options { on_unsupported: OnUnsupported::Warn, ..options.clone() };
             let refused = |mut finding: Finding| {

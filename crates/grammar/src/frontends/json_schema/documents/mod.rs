@@ -157,6 +157,11 @@ impl<'json> Documents<'json> {
         self.sources.iter().any(|source| source.document.mentions().unevaluated)
     }
 
+    /// From now on no schema stands for another that says the same.
+    pub fn tell_all_apart(&mut self) {
+        self.contents = None;
+    }
+
     /// The root schema.
     pub fn root(&self) -> SchemaId {
         self.root

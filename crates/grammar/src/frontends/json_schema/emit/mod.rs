@@ -16,7 +16,7 @@ use std::rc::Rc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::documents::SchemaId;
-use super::expand::Expander;
+use super::expand::{Expander, UNWRITTEN};
 use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::ValueSet;
@@ -277,11 +277,15 @@ impl Emitter<'_> {
     fn written(&mut self, texts: &TextSet) -> Result<ExprId> {
         let languages = &mut self.expander.algebra.languages;
         if texts.is_narrowed() && texts.writes_nothing(languages)? {
+            if self.expander.relaxed.is_some() {
+                // Texts that are meant are values, for a question.
+                return Ok(self.builder().empty());
+            }
             self.expander.unwritten.get_or_insert_with(|| {
-                Error::unsupported(
-                    "no value can be written: a format is narrower here than its definition, and has no text with \
-                     what else is asked for",
-                )
+                Error::unsupported(format!(
+                    "{UNWRITTEN}: a format is narrower here than its definition, and has no text with what else is asked \
+                     for"
+                ))
             });
             return Ok(self.builder().never());
         }

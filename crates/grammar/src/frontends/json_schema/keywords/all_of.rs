@@ -1,5 +1,6 @@
 //! `allOf`: the intersection.
 
+use super::super::diagnosis;
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
@@ -12,9 +13,12 @@ pub(super) fn apply(
     value: &Json<'_>,
     set: &mut ValueSet,
 ) -> Result<()> {
-    for place in 0..read::list(value)?.len() {
+    for (place, json) in read::list(value)?.iter().enumerate() {
         let branch = expander.child_at(schema, "allOf", place)?;
         expander.narrow(set, branch)?;
+        if expander.is_relaxed(json) {
+            diagnosis::open(set);
+        }
     }
     Ok(())
 }

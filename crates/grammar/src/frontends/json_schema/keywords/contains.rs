@@ -16,7 +16,9 @@ pub(super) fn apply(
 ) -> Result<()> {
     let value = expander.child(schema, "contains")?;
     let bound = |name| match schema.json.get(name) {
-        Some(count) if schema.draft >= Draft::Draft201909 => read::count(count).map(Some),
+        Some(count) if schema.draft >= Draft::Draft201909 && !expander.is_relaxed(count) => {
+            read::count(count).map(Some)
+        }
         _ => Ok(None),
     };
     let (min, max) = (bound("minContains")?.unwrap_or(1), bound("maxContains")?);

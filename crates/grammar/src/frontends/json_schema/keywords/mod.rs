@@ -40,6 +40,7 @@ use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
+use super::diagnosis;
 use super::documents::{Draft, Json, Object};
 use super::expand::{Expander, Schema};
 use super::report::Outcome;
@@ -295,6 +296,9 @@ fn apply_one<'b>(
     set: &mut ValueSet,
 ) -> Result<()> {
     let Some(apply) = keyword.apply else { return Ok(()) };
+    if expander.relaxed.is_some() && diagnosis::relax(expander, keyword.name, value, set) {
+        return Ok(());
+    }
     let before = expander.widens().then(|| set.clone());
     let was_never = set.is_never();
     let result = apply(expander, schema, value, set);

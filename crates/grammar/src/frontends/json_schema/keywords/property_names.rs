@@ -5,7 +5,7 @@ use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
 use super::super::values::formula::FormulaId;
 use super::super::values::keys::Keys;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 pub(super) fn apply(
     expander: &mut Expander<'_>,
@@ -17,6 +17,9 @@ pub(super) fn apply(
     let names = expander.expand(formula)?.texts.clone();
     if names.is_any() || set.objects.is_empty() {
         return Ok(());
+    }
+    if expander.relaxed.is_some() && names.is_narrowed() {
+        return Err(Error::unsupported("which keys are meant is not known from those that can be written"));
     }
     let languages = &mut expander.algebra.languages;
     let others = Keys::outside(&names, languages)?;

@@ -1,0 +1,120 @@
+//! What is found, what is not blamed, and that it ends.
+
+use std::time::{Duration, Instant};
+
+use super::super::{Options, check, check_inhabited, explained, grammar, parse};
+use super::*;
+use crate::limits::{CancelFlag, Limits};
+
+const EMPTY: &str = r#"{"type": "object", "required": ["b"], "maxProperties": 0}"#;
+const WHY: &str = r#"no value satisfies the schema: "required" and "maxProperties" contradict each other"#;
+
+/// The error of a schema, with its pointer.
+fn error_of(schema: &str, options: &Options) -> (String, Error) {
+    let error = check(schema, options, &Budget::default()).unwrap_err();
+    let Place::Pointer(pointer) = error.place() else { panic!("{error}") };
+    (pointer.clone(), error)
+}
+
+fn lenient() -> Options {
+    Options { strict_mode: false, ..Options::default() }
+}
+
+#[test]
+fn the_innermost_place_is_named() {
+    let schema = format!(
+        r##"{{"type": "object", "required": ["a"], "properties": {{"z": {EMPTY}, "a": {{"$ref": "#/$defs/list"}}}},
+        "$defs": {{"list": {{"type": "array", "minItems": 1, "items": {{"allOf": [{{}}, {EMPTY}]}}}}}}}}"##
+    );
+    for options in [Options::default(), lenient()] {
+        let (pointer, error) = error_of(&schema, &options);
+        assert_eq!((pointer.as_str(), error.message()), ("/$defs/list/items/allOf/1", WHY));
+    }
+}
+
+#[test]
+fn keywords_that_only_look_guilty_are_not_named() {
+    // Without "properties" the key "o" would be one of those that "additionalProperties" forbids.
+    let schema = format!(
+        r#"{{"type": "object", "properties": {{"o": {EMPTY}, "p": true}}, "required": ["o"],
+        "additionalProperties": false, "minProperties": 1, "maxProperties": 9, "propertyNames": {{"maxLength": 5}}}}"#
+    );
+    for options in [Options::default(), lenient()] {
+        let (pointer, error) = error_of(&schema, &options);
+        assert_eq!((pointer.as_str(), error.message()), ("/properties/o", WHY));
+    }
+}
+
+#[test]
+fn an_optional_part_is_not_blamed_for_what_strict_mode_closes() {
+    let schema = format!(r#"{{"type": "object", "properties": {{"a": {EMPTY}}}, "minProperties": 2}}"#);
+    let (pointer, error) = error_of(&schema, &Options::default());
+    assert_eq!(pointer, "");
+    assert!(
+        error.message().ends_with(r#""properties" and "minProperties" contradict each other"#),
+        "{error}"
+    );
+    assert!(error.help().is_some_and(|help| help.contains("strict mode")), "{error}");
+}
+
+#[test]
+fn dynamic_references_are_followed() {
+    let schema = r##"{"$id": "https://example.com/list", "$dynamicAnchor": "item", "type": "array", "minItems": 1,
+        "items": {"$dynamicRef": "#item"}}"##;
+    let (pointer, error) = error_of(schema, &Options::default());
+    assert_eq!(pointer, "");
+    assert!(error.message().ends_with("without end"), "{error}");
+}
+
+#[test]
+fn a_conversion_does_not_look_and_compiling_explains() {
+    let budget = Budget::default();
+    let converted = grammar(EMPTY, &Options::default(), &budget).unwrap();
+    let found = check_inhabited(&converted, EMPTY, &Options::default(), &budget).unwrap_err();
+    let failed = crate::passes::compile(&converted, &budget).unwrap_err();
+    assert_eq!(*failed.place(), Place::Nowhere);
+    assert_eq!(explained(failed, EMPTY, &Options::default(), &budget), found);
+    assert_eq!(found.message(), WHY);
+}
+
+#[test]
+fn errors_of_other_schemas_stay_as_they_are() {
+    let budget = Budget::default();
+    let failed = Error::new(ErrorKind::Invalid, "something else");
+    for schema in [r#"{"type": "object"}"#, "{", r#"{"type": 1}"#, r##"{"$ref": "#/nowhere"}"##] {
+        assert_eq!(explained(failed.clone(), schema, &Options::default(), &budget), failed);
+    }
+}
+
+#[test]
+fn it_ends_in_time() {
+    let all_needed: Vec<String> = (0..5_000)
+        .map(|at| format!(r#""a{at}": {{"type": "integer", "minimum": {at}, "maximum": -1}}"#))
+        .collect();
+    let wide = format!(
+        r#"{{"type": "object", "properties": {{{}}}, "minProperties": 1, "additionalProperties": false}}"#,
+        all_needed.join(", ")
+    );
+    let deep = format!(
+        "{}{EMPTY}{}",
+        r#"{"type": "object", "required": ["x"], "properties": {"x": "#.repeat(300),
+        "}}".repeat(300)
+    );
+    for schema in [&wide, &deep] {
+        let before = Instant::now();
+        let (_, error) = error_of(schema, &Options::default());
+        assert!(error.message().starts_with(NO_VALUE), "{error}");
+        assert!(before.elapsed() < Duration::from_secs(10), "{:?}", before.elapsed());
+    }
+}
+
+#[test]
+fn who_has_no_time_gets_the_plain_error() {
+    let cancel = CancelFlag::default();
+    let budget = Budget::new(Limits::default(), cancel.clone());
+    let error = parse("false", &Options::default(), &budget).unwrap_err();
+    assert!(error.message().ends_with("it is false"), "{error}");
+    cancel.cancel();
+    let plain = Error::new(ErrorKind::Invalid, "the grammar generates nothing");
+    assert_eq!(explained(plain.clone(), EMPTY, &Options::default(), &budget), plain);
+}
