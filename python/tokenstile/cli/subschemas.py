@@ -56,12 +56,21 @@ def _contradiction(document: Any, pointer: str, options: SchemaOptions) -> str |
             )
     except JSONSchemaError as error:
         if error.message.startswith(_NO_VALUE):
-            return error.message.removeprefix(_NO_VALUE).removeprefix(": ") or "nothing is left of it"
+            why = error.message.removeprefix(_NO_VALUE).removeprefix(": ") or "nothing is left of it"
+            return _place_within(pointer, error.pointer, why) + why
         return None
     except GrammarError:
         # What is refused is reported for the whole schema.
         return None
     return None
+
+
+def _place_within(pointer: str, found: str | None, why: str) -> str:
+    """Say where in a part it is, unless it is the part as a whole or a keyword of it."""
+    where = (found or "").removeprefix(f"{_ADDRESS}#")
+    above, _, keyword = where.rpartition("/")
+    is_here = where == pointer or (above == pointer and why.startswith(f'"{keyword}" '))
+    return "" if is_here else f"at {where}: "
 
 
 def _in_address(pointer: str) -> str:

@@ -144,10 +144,13 @@ impl<'s> Lowerer<'s> {
 
     /// The values of a schema as it stands, in any order of their keys.
     fn schema(&mut self, schema: &str, place: usize, document: DocumentId) -> Result<ExprId> {
-        let convert = || {
+        let convert = || -> Result<_> {
             self.budget.check_source(schema)?;
             let read = json_schema::documents::Document::parse(schema, self.budget)?;
-            json_schema::convert(&read, &guidance::options(read.root())?, self.budget)
+            let options = guidance::options(read.root())?;
+            let converted = json_schema::convert(&read, &options, self.budget)?;
+            json_schema::check_inhabited(&converted.grammar, schema, &options, self.budget)?;
+            Ok(converted)
         };
         let converted = convert().map_err(|error| {
             let message = match error.place() {

@@ -5,11 +5,11 @@ use rustc_hash::FxHashMap;
 use super::Tokens;
 use super::fields::Fields;
 use super::formats;
-use super::path::Path;
+use super::path::{Path, within};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::TokenResolver;
-use crate::frontends::json_schema::Shared;
 use crate::frontends::json_schema::documents::{Document, Json};
+use crate::frontends::json_schema::{self, Options, Shared};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
 use crate::passes::analysis::productive;
@@ -77,6 +77,26 @@ impl Lowered {
     }
 }
 
+/// A schema of which it is not known yet whether any value can be written.
+struct Doubtful {
+    expr: ExprId,
+    place: Place,
+    schema: String,
+    options: Options,
+}
+
+impl Doubtful {
+    /// That none can: because there is none, or else because of how they are written.
+    fn error(self, budget: &Budget) -> Error {
+        let unwritten = Error::new(ErrorKind::Invalid, NOTHING_LEFT).with_help(WHY_NOTHING_IS_LEFT);
+        let error = json_schema::explained(unwritten, &self.schema, &self.options, budget);
+        match error.place() {
+            Place::Nowhere => error.at(self.place),
+            _ => within(self.place, "the schema", &error),
+        }
+    }
+}
+
 /// Builds the grammar of one structural tag.
 pub(super) struct Lowering<'a> {
     pub(super) shared: Shared,
@@ -89,8 +109,8 @@ pub(super) struct Lowering<'a> {
     /// Tags that were lowered, by their place in the document: what surrounds a tag does not matter to it.
     pub(super) tags: FxHashMap<*const (), formats::Tag>,
     texts: FxHashMap<FreeTextKey, ExprId>,
-    /// Parts that may turn out to match nothing, and where they stand.
-    doubtful: Vec<(ExprId, Place)>,
+    /// Schemas that may turn out to have no value that can be written.
+    doubtful: Vec<Doubtful>,
 }
 
 impl<'a> Lowering<'a> {
@@ -116,17 +136,16 @@ impl<'a> Lowering<'a> {
             return Ok(grammar);
         }
         let productive = productive(&grammar, self.budget)?;
-        match self.doubtful.into_iter().find(|(expr, _)| !productive[expr.index()]) {
-            Some((_, place)) => {
-                Err(Error::new(ErrorKind::Invalid, NOTHING_LEFT).at(place).with_help(WHY_NOTHING_IS_LEFT))
-            }
+        match self.doubtful.into_iter().find(|schema| !productive[schema.expr.index()]) {
+            Some(schema) => Err(schema.error(self.budget)),
             None => Ok(grammar),
         }
     }
 
-    /// Notes that a part at a place may match nothing.
-    pub(super) fn doubt(&mut self, part: ExprId, path: &Path<'_>) {
-        self.doubtful.push((part, path.place()));
+    /// Notes that it is not known yet whether any value of a schema at a path can be written.
+    pub(super) fn doubt(&mut self, expr: ExprId, path: &Path<'_>, schema: String, options: &Options) {
+        let (place, options) = (path.place(), options.clone());
+        self.doubtful.push(Doubtful { expr, place, schema, options });
     }
 
     /// Declares a rule under a name that is still free.

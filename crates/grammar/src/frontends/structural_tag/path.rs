@@ -45,20 +45,25 @@ impl<'p> Path<'p> {
 
     /// An error of another front end, told as one of `what` that stands here.
     pub(super) fn within(&self, what: &str, error: &Error) -> Error {
-        let kind = if error.kind() == ErrorKind::Syntax { ErrorKind::Invalid } else { error.kind() };
-        let told = match error.place() {
-            _ if matches!(kind, ErrorKind::Limit | ErrorKind::Cancelled) => error.message().to_owned(),
-            Place::Nowhere | Place::Path(_) => format!("{what}: {}", error.message()),
-            Place::Pointer(pointer) => format!("{what}, at {pointer:?}: {}", error.message()),
-            Place::Text { line, column, .. } => {
-                format!("{what}, line {line}, column {column}: {}", error.message())
-            }
-        };
-        let told = Error::new(kind, told).at(self.place());
-        match error.help() {
-            Some(help) => told.with_help(help),
-            None => told,
+        within(self.place(), what, error)
+    }
+}
+
+/// An error of another front end, told as one of `what` that stands at a place.
+pub(super) fn within(place: Place, what: &str, error: &Error) -> Error {
+    let kind = if error.kind() == ErrorKind::Syntax { ErrorKind::Invalid } else { error.kind() };
+    let told = match error.place() {
+        _ if matches!(kind, ErrorKind::Limit | ErrorKind::Cancelled) => error.message().to_owned(),
+        Place::Nowhere | Place::Path(_) => format!("{what}: {}", error.message()),
+        Place::Pointer(pointer) => format!("{what}, at {pointer:?}: {}", error.message()),
+        Place::Text { line, column, .. } => {
+            format!("{what}, line {line}, column {column}: {}", error.message())
         }
+    };
+    let told = Error::new(kind, told).at(place);
+    match error.help() {
+        Some(help) => told.with_help(help),
+        None => told,
     }
 }
 

@@ -52,8 +52,9 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
     if !schema.is_schema() {
         return Err(fields.wrong("json_schema", "an object or a boolean", schema));
     }
+    let text = schema.to_string();
     let key = format!(
-        "{:?} {:?} {:?} {:?} {schema}",
+        "{:?} {:?} {:?} {:?} {text}",
         options.style, options.any_order, options.max_whitespace, options.excludes
     );
     if let Some(&known) = lowering.parts.get(&key) {
@@ -64,10 +65,18 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
     let converted = json_schema::convert_into(&mut lowering.shared, &document, options, lowering.budget);
     let expr = converted.map_err(|error| fields.path.key("json_schema").within("the schema", &error))?;
     lowering.rename(rules);
-    // As JSON, a schema that some value satisfies can be written, unless it refers to itself without an end.
-    if options.style != Style::Json || !options.excludes.is_empty() || key.contains("\"$") {
-        lowering.doubt(expr, &fields.path.key("json_schema"));
+    if options.style != Style::Json || !options.excludes.is_empty() || is_doubtful(&text) {
+        lowering.doubt(expr, &fields.path.key("json_schema"), text, options);
     }
     lowering.parts.insert(key, expr);
     Ok(Lowered::closed(expr))
+}
+
+/// Whether a schema, given as compact JSON, may be without any value though its conversion did not come across that. It
+/// takes keywords that count, or that relate parts to each other, or references: they may lead back.
+fn is_doubtful(schema: &str) -> bool {
+    schema.as_bytes().windows(5).any(|bytes| match bytes {
+        [b'"', b'$', ..] | [b'"', b'm', b'a' | b'i' | b'u', ..] | [b'"', b'u', b'n', b'e' | b'i', ..] => true,
+        _ => matches!(bytes, b"\"cont" | b"\"depe" | b"\"if\":" | b"\"not\"" | b"\"oneO"),
+    })
 }
