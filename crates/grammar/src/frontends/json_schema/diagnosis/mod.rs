@@ -222,16 +222,21 @@ impl<'j> Diagnosis<'j> {
         {
             return Some(way.then(hops));
         }
+        let mut found = None;
         for part in needed.iter().filter(|part| part.kind.is_of_other_values()) {
             let candidates = part.children.iter().filter(|child| child.json.as_object().is_some());
             for child in candidates.take(MAX_CANDIDATES) {
                 let below = way.then(part.hops_to(child));
                 if self.questions.is_empty(&below, &Relaxed::default()) == Answer::Yes {
-                    return Some(below);
+                    // If several are empty, and all of them are needed, none of them is it alone.
+                    if found.is_some() {
+                        return None;
+                    }
+                    found = Some(below);
                 }
             }
         }
-        None
+        found
     }
 
     /// Why the branches of the one keyword of a finding are empty, as far as they are by themselves.

@@ -18,7 +18,7 @@ use crate::passes::trim::matches_nothing;
 const MAX_QUESTIONS: usize = 300;
 
 /// So long all of them may take together.
-const MAX_TIME: Duration = Duration::from_millis(400);
+const MAX_TIME: Duration = Duration::from_millis(600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {

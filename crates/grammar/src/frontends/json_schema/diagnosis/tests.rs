@@ -58,6 +58,20 @@ fn an_optional_part_is_not_blamed_for_what_strict_mode_closes() {
 }
 
 #[test]
+fn of_several_that_are_all_needed_none_is_named_alone() {
+    let schema = format!(
+        r#"{{"type": "object", "properties": {{"a": {EMPTY}, "b": {EMPTY}}}, "minProperties": 1,
+        "additionalProperties": false}}"#
+    );
+    let (pointer, error) = error_of(&schema, &lenient());
+    assert_eq!(pointer, "");
+    assert!(
+        error.message().contains(r#""properties", "minProperties" and "additionalProperties""#),
+        "{error}"
+    );
+}
+
+#[test]
 fn dynamic_references_are_followed() {
     let schema = r##"{"$id": "https://example.com/list", "$dynamicAnchor": "item", "type": "array", "minItems": 1,
         "items": {"$dynamicRef": "#item"}}"##;

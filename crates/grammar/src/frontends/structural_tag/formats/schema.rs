@@ -75,8 +75,17 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
 /// Whether a schema, given as compact JSON, may be without any value though its conversion did not come across that. It
 /// takes keywords that count, or that relate parts to each other, or references: they may lead back.
 fn is_doubtful(schema: &str) -> bool {
-    schema.as_bytes().windows(5).any(|bytes| match bytes {
-        [b'"', b'$', ..] | [b'"', b'm', b'a' | b'i' | b'u', ..] | [b'"', b'u', b'n', b'e' | b'i', ..] => true,
-        _ => matches!(bytes, b"\"cont" | b"\"depe" | b"\"if\":" | b"\"not\"" | b"\"oneO"),
+    schema.as_bytes().windows(4).any(|bytes| {
+        matches!(
+            bytes,
+            [b'"', b'$' | b'm', _, _]
+                | b"\"con"
+                | b"\"dep"
+                | b"\"if\""
+                | b"\"not"
+                | b"\"one"
+                | b"\"une"
+                | b"\"uni"
+        )
     })
 }
