@@ -20,8 +20,10 @@ pub mod numbers;
 pub mod objects;
 pub mod texts;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::ops::BitOr;
 use std::rc::Rc;
 
 use arrays::ArrayShape;
@@ -42,6 +44,9 @@ const MAX_COST: usize = 10_000_000;
 
 /// What a pair costs beside its parts.
 const COST_OF_A_PAIR: usize = 100;
+
+/// What it costs to see whether a shape is within another, beside a part of its parts.
+const COST_OF_A_COMPARISON: usize = 4;
 
 /// A union of more shapes than this is looked through for shapes that others hold.
 const FEW_SHAPES: usize = 2;
@@ -241,6 +246,16 @@ fn lively_object(shape: &ObjectShape) -> bool {
             .any(|witness| witness.0.iter().all(|(_, value)| *value == FormulaId::NEVER))
 }
 
+fn look_of(part: impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    part.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn bit_of(part: impl Hash) -> u64 {
+    1 << (look_of(part) >> (u64::BITS - 6))
+}
+
 /// A conjunction of conditions, of which a set of values is a union.
 trait Shape: Clone + PartialEq {
     /// What both admit.
@@ -254,6 +269,9 @@ trait Shape: Clone + PartialEq {
 
     /// A number that equal shapes share, and others hardly ever. To compare shapes takes longer.
     fn look(&self) -> u64;
+
+    /// A bit for each thing that it asks for, some of them the same. What is within another asks for all that the other does.
+    fn asks(&self) -> u64;
 
     /// Whether `other` plainly has all that it has, and writes it in the same order.
     fn is_within(&self, other: &Self) -> bool;
@@ -273,9 +291,11 @@ impl Shape for ArrayShape {
     }
 
     fn look(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        (&self.prefix, self.rest, self.min, self.max, self.contains.len()).hash(&mut hasher);
-        hasher.finish()
+        look_of((&self.prefix, self.rest, self.min, self.max, self.contains.len()))
+    }
+
+    fn asks(&self) -> u64 {
+        self.contains.iter().map(|count| bit_of(count.value)).fold(0, u64::bitor)
     }
 
     fn is_within(&self, other: &Self) -> bool {
@@ -297,11 +317,6 @@ impl Shape for ObjectShape {
     }
 
     fn look(&self) -> u64 {
-        fn look_of(part: impl Hash) -> u64 {
-            let mut hasher = FxHasher::default();
-            part.hash(&mut hasher);
-            hasher.finish()
-        }
         // Sums, because the order of names is no part of a shape.
         let sum = |looks: &mut dyn Iterator<Item = u64>| looks.fold(0, u64::wrapping_add);
         let named = sum(&mut self.named.values().map(look_of));
@@ -310,6 +325,14 @@ impl Shape for ObjectShape {
         let witnesses =
             sum(&mut self.witnesses.iter().flat_map(|witness| &witness.0).map(|(_, value)| look_of(value)));
         look_of((named, required, families, witnesses, self.min, self.max))
+    }
+
+    fn asks(&self) -> u64 {
+        let required = self.required.iter().map(bit_of);
+        let families = self.families.iter().map(|(_, value)| bit_of(value));
+        let implies = self.implies.iter().map(bit_of);
+        let witnesses = self.witnesses.iter().flat_map(|witness| &witness.0).map(|(_, value)| bit_of(value));
+        required.chain(families).chain(implies).chain(witnesses).fold(0, u64::bitor)
     }
 
     fn is_within(&self, other: &Self) -> bool {
@@ -354,15 +377,24 @@ fn products<S: Shape>(left: &[S], right: &[S], algebra: &mut Algebra<'_>) -> Res
 /// The ways to break one alternative often break others as well, so where several are taken out, most of the conjunctions of
 /// such ways are within one of them.
 fn absorb<S: Shape>(shapes: &mut Vec<S>, algebra: &mut Algebra<'_>) -> Result<()> {
-    let mut kept: Vec<S> = Vec::with_capacity(shapes.len());
+    let mut kept: Vec<(u64, S)> = Vec::with_capacity(shapes.len());
     for shape in shapes.drain(..) {
-        algebra.count(kept.len())?;
-        if !kept.iter().any(|known| shape.is_within(known)) {
-            kept.retain(|known| !known.is_within(&shape));
-            kept.push(shape);
+        let asks = shape.asks();
+        let compared = Cell::new(kept.len());
+        let is_within = |(one_asks, one): (u64, &S), (other_asks, other): (u64, &S)| {
+            // Mostly one of them asks for something else.
+            other_asks & !one_asks == 0 && {
+                compared.set(compared.get() + COST_OF_A_COMPARISON + one.parts() / 4);
+                one.is_within(other)
+            }
+        };
+        if !kept.iter().any(|(known_asks, known)| is_within((asks, &shape), (*known_asks, known))) {
+            kept.retain(|(known_asks, known)| !is_within((*known_asks, known), (asks, &shape)));
+            kept.push((asks, shape));
         }
+        algebra.count(compared.get())?;
     }
-    *shapes = kept;
+    shapes.extend(kept.into_iter().map(|(_, shape)| shape));
     Ok(())
 }
 

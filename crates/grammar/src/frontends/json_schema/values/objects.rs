@@ -22,6 +22,11 @@ impl Witness {
         self.0.iter().map(|(keys, _)| keys)
     }
 
+    fn is_same(&self, other: &Self) -> bool {
+        let mut pairs = self.0.iter().zip(&other.0);
+        self.0.len() == other.0.len() && pairs.all(|(one, other)| is_same_member(one, other))
+    }
+
     /// The values that a member with a named key must have to bear it out.
     pub fn value_of(&self, name: &str, algebra: &mut Algebra<'_>) -> Result<FormulaId> {
         let mut value = FormulaId::NEVER;
@@ -177,9 +182,9 @@ impl ObjectShape {
             && own.eq(others)
             && self.required.iter().filter(|name| other.required.contains(*name)).eq(other.required.iter())
             && self.required.iter().all(is_known)
-            && has_all(&self.families, &other.families)
-            && has_all(&self.implies, &other.implies)
-            && has_all(&self.witnesses, &other.witnesses)
+            && has_all(&self.families, &other.families, is_same_member)
+            && has_all(&self.implies, &other.implies, PartialEq::eq)
+            && has_all(&self.witnesses, &other.witnesses, Witness::is_same)
             && self.evaluated == other.evaluated
             && self.openness == other.openness
             && self.narrowed_keys == other.narrowed_keys
@@ -248,8 +253,14 @@ impl ObjectShape {
     }
 }
 
-fn has_all<T: PartialEq>(list: &[T], some: &[T]) -> bool {
-    some.iter().all(|item| list.contains(item))
+/// Whether `some` are all in a list. Most are not, which `is_same` should tell fast.
+fn has_all<T>(list: &[T], some: &[T], is_same: impl Fn(&T, &T) -> bool) -> bool {
+    list.len() >= some.len() && some.iter().all(|item| list.iter().any(|other| is_same(item, other)))
+}
+
+/// Whether two sets of members are the same. The values are compared first, which are numbers.
+fn is_same_member((keys, value): &(Keys, FormulaId), (other_keys, other): &(Keys, FormulaId)) -> bool {
+    value == other && keys == other_keys
 }
 
 fn append<T: Clone + PartialEq>(list: &mut Vec<T>, more: &[T]) {
