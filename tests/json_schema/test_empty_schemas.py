@@ -41,7 +41,7 @@ CASES: dict[str, tuple[object, str, str]] = {
     "bounds": (
         {"type": "object", "minProperties": 3, "maxProperties": 2},
         "/maxProperties",
-        '"maxProperties" contradicts what stands beside it',
+        named("minProperties", "maxProperties"),
     ),
     "closed-with-too-few-keys": (
         {"type": "object", "properties": {"a": {}}, "additionalProperties": False, "minProperties": 2},
@@ -120,7 +120,7 @@ CASES: dict[str, tuple[object, str, str]] = {
     "a-type-that-matters": (
         {"type": "integer", "minimum": 1.2, "exclusiveMaximum": 1.8, "title": "x"},
         "/exclusiveMaximum",
-        '"exclusiveMaximum" contradicts what stands beside it',
+        named("type", "minimum", "exclusiveMaximum"),
     ),
     "in-a-property": (
         {"type": "object", "properties": {"o": EMPTY}, "required": ["o"]},
@@ -300,6 +300,54 @@ def test_schemas_that_exclude_each_other_are_found_among_others(way: str):
     parts[23] = {"properties": {"z": False}}
     error = error_of(way, {"type": "object", "allOf": parts}, strict_mode=False)
     assert error.pointer == "/allOf"
+    assert '"/allOf/11" and "/allOf/23" contradict each other' in error.help
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_evaluates_nothing_is_not_to_blame(way: str):
+    closed = {"type": "object", "required": ["a", "b"], "unevaluatedProperties": False}
+    error = error_of(way, {**closed, "allOf": [{"title": "innocent"}], "dependentSchemas": {"z": {"type": "object"}}})
+    assert "allOf" not in error.message
+    assert "dependentSchemas" not in error.message
+    assert '"unevaluatedProperties"' in error.message
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_part_that_was_not_shown_to_be_needed_is_not_blamed(way: str):
+    names = [f"p{at}" for at in range(130)]
+    properties = {"aa": EMPTY, **dict.fromkeys(names, False)}
+    schema = {"type": "object", "propertyNames": {"enum": names}, "properties": properties, "minProperties": 1}
+    error = error_of(way, schema, strict_mode=False)
+    assert error.pointer == ""
+    assert '"minProperties"' in error.message
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_false_beside_another_empty_schema_counts(way: str):
+    schema = {
+        "type": "object",
+        "properties": {"a": EMPTY, "b": False},
+        "minProperties": 1,
+        "additionalProperties": False,
+    }
+    error = error_of(way, schema, strict_mode=False)
+    assert error.pointer == ""
+    assert named("properties", "minProperties", "additionalProperties") in error.message
+
+
+def test_lists_that_cannot_be_decided_are_refused_at_their_place():
+    undecided = {
+        "type": "object",
+        "dependentRequired": {"c": ["b"]},
+        "maxProperties": 0,
+        "not": {"properties": {"c": {}}, "additionalProperties": False},
+    }
+    schema = {"type": "object", "properties": {"p": undecided}}
+    for way in ["from_json_schema", "compile_json_schema"]:
+        with pytest.raises(xgr.UnsupportedFeatureError) as caught:
+            WAYS[way](schema, strict_mode=False)
+        assert caught.value.pointer == "/properties/p"
+    assert any(finding.outcome == "refused" for finding in xgr.check_schema(schema, strict_mode=False))
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -69,7 +69,7 @@ def _place_within(pointer: str, found: str | None, why: str) -> str:
     """Say where in a part it is, unless it is the part as a whole or a keyword of it."""
     where = (found or "").removeprefix(f"{_ADDRESS}#")
     above, _, keyword = where.rpartition("/")
-    is_here = where == pointer or (above == pointer and why.startswith(f'"{keyword}" '))
+    is_here = where == pointer or (above == pointer and f'"{keyword}"' in why)
     return "" if is_here else f"at {where}: "
 
 

@@ -11,6 +11,7 @@ use super::lists::{conditions, is_plainly_satisfiable, is_plainly_unsatisfiable}
 use crate::error::Result;
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
+use crate::regular::lengths;
 
 /// Which expressions can match something at all, by expression.
 pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
@@ -44,7 +45,8 @@ fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
                     Expr::Never => false,
                     Expr::Seq(items) | Expr::And(items) => items.iter().all(|&item| is_live(item)),
                     Expr::Alt(items) => items.iter().any(|&item| is_live(item)),
-                    Expr::JsonText(body) | Expr::AtMost { body, .. } => is_live(*body),
+                    Expr::JsonText(body) => is_live(*body),
+                    Expr::AtMost { body, most } => is_live(*body) && !is_too_long(grammar, *body, *most),
                     Expr::Repeat { body, min, .. } => *min == 0 || is_live(*body),
                     Expr::Rule(rule) => is_live(grammar.rule(*rule).body),
                     Expr::Members { layout, parts } => is_plainly_satisfiable(layout, parts, &is_live),
@@ -93,6 +95,7 @@ fn least_fixpoint(
             }
             Expr::Seq(items) | Expr::And(items) => items.len(),
             Expr::Repeat { min: 0, .. } | Expr::Not(_) | Expr::Tagged { .. } => 0,
+            Expr::AtMost { body, most } if is_too_long(grammar, *body, *most) => usize::MAX,
             Expr::Alt(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. } | Expr::Rule(_) => 1,
             other => usize::from(!leaf(other)),
         };
@@ -131,6 +134,11 @@ fn least_fixpoint(
             }
         }
     }
+}
+
+/// Whether all texts of an expression have more code points than they may have.
+pub(super) fn is_too_long(grammar: &Grammar, body: ExprId, most: u32) -> bool {
+    lengths(grammar, body).0 > most
 }
 
 /// Where each expression stands: in which expressions, and, for the body of a rule, in which mentions of the rule.

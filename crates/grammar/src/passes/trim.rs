@@ -4,7 +4,6 @@
 //! completed: there are no dead ends. A grammar whose root matches nothing is refused here.
 
 use super::analysis::productive;
-use super::booleans::without_too_long;
 use super::rewrite::Rewriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::{ExprId, Grammar, RuleId};
@@ -12,8 +11,6 @@ use crate::limits::Budget;
 
 /// Whether `grammar`, whose conjunctions and complements are automata, has no text.
 pub fn matches_nothing(grammar: &Grammar, budget: &Budget) -> Result<bool> {
-    let shorter = without_too_long(grammar, budget)?;
-    let grammar = shorter.as_ref().unwrap_or(grammar);
     let productive = productive(grammar, budget)?;
     Ok(!productive[grammar.rule(grammar.root()).body.index()])
 }

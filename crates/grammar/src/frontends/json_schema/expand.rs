@@ -120,6 +120,7 @@ impl<'b> Expander<'b> {
                 languages: Languages::new(builder, budget),
                 cost: 0,
                 closes: options.strict_mode,
+                orders: !options.any_order,
             },
             options,
             findings: Vec::new(),
@@ -238,7 +239,6 @@ impl<'b> Expander<'b> {
             self.circled = true;
             return Err(self.circle(id));
         }
-        self.open.insert(id);
         if matches!(self.algebra.formulas.get(id), Formula::And(_) | Formula::Or(_) | Formula::Not(_)) {
             self.joint += 1;
             if self.joint > MAX_JOINT {
@@ -248,9 +248,10 @@ impl<'b> Expander<'b> {
                 ));
             }
         }
-        if self.open.len() > MAX_DEPTH {
+        if self.open.len() >= MAX_DEPTH {
             return Err(Error::limit("the nesting of references and applicators", MAX_DEPTH, "max_depth"));
         }
+        self.open.insert(id);
         let left_out = self.left_out;
         let set = self.compute(id);
         self.open.remove(&id);

@@ -29,11 +29,14 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use smallvec::SmallVec;
+
 use super::Options;
 use super::documents::{Document, Json, ScopeId};
 use super::expand::{NO_VALUE, UNWRITTEN};
 use crate::error::{Error, ErrorKind, Place};
 use crate::limits::Budget;
+use crate::repeats::drop_repeats;
 use parts::{Child, Kind, Part};
 use place::Way;
 use questions::{Answer, Questions};
@@ -79,7 +82,9 @@ impl Case<'_> {
     /// What contradicts what, if no value satisfies the schema; else the error.
     pub(super) fn diagnosed(self, error: Error) -> Error {
         let mut diagnosis = Diagnosis { questions: Questions::new(self) };
-        diagnosis.error(&error).unwrap_or(error)
+        let told = diagnosis.error(&error).unwrap_or(error);
+        // Who wanted to stop meanwhile is told so.
+        self.budget.check().err().unwrap_or(told)
     }
 }
 
@@ -99,8 +104,7 @@ impl<'j> Diagnosis<'j> {
         let pointer = self.questions.pointer_of(&finding.way)?;
         let told = match &finding.reason {
             Reason::Unknown if is_named != Answer::No => return None,
-            Reason::Keywords(needed) if names_any(error, &pointer, needed) => error.clone(),
-            reason => reason.error_at(&pointer),
+            reason => reason.error_at(&pointer, error),
         };
         let help = self.help_of_branches(&finding).or_else(|| finding.reason.help_at(&pointer));
         let help = help.or_else(|| self.help_of_strict_mode(&finding));
@@ -148,8 +152,8 @@ impl<'j> Diagnosis<'j> {
                 return Finding { way, reason: Reason::Endless };
             }
             passed.push(schema);
-            let Some(needed) = self.needed_at(&way) else { return Finding::unknown(way) };
-            match self.next(&way, &needed) {
+            let Some((needed, relaxed)) = self.needed_at(&way) else { return Finding::unknown(way) };
+            match self.next(&way, &needed, &relaxed) {
                 Some(next) => way = next,
                 None => return Finding { way, reason: Reason::Keywords(needed) },
             }
@@ -160,8 +164,8 @@ impl<'j> Diagnosis<'j> {
     }
 
     /// The keywords, and the schemas in them, without which a place would not be empty: the least that is found by
-    /// relaxing one after the other.
-    fn needed_at(&mut self, way: &Way) -> Option<Vec<Part<'j>>> {
+    /// relaxing one after the other. And all that was relaxed.
+    fn needed_at(&mut self, way: &Way) -> Option<(Vec<Part<'j>>, Relaxed)> {
         let mut parts = self.questions.parts_at(way)?;
         let mut relaxed = Relaxed::default();
         // What says of which type the value is goes last: most others say something of one type only.
@@ -187,7 +191,7 @@ impl<'j> Diagnosis<'j> {
                 self.thin_out(way, &mut relaxed, part);
             }
         }
-        Some(parts)
+        Some((parts, relaxed))
     }
 
     /// Relaxes those schemas of a keyword that are not needed.
@@ -215,7 +219,7 @@ impl<'j> Diagnosis<'j> {
     }
 
     /// The place that makes this one empty, if it is another one.
-    fn next(&mut self, way: &Way, needed: &[Part<'j>]) -> Option<Way> {
+    fn next(&mut self, way: &Way, needed: &[Part<'j>], relaxed: &Relaxed) -> Option<Way> {
         // A schema that is applied to the same value is to blame only if nothing else is needed.
         if let [part] = needed
             && let Some(hops) = part.same_value()
@@ -223,20 +227,23 @@ impl<'j> Diagnosis<'j> {
             return Some(way.then(hops));
         }
         let mut found = None;
+        let mut count = 0;
         for part in needed.iter().filter(|part| part.kind.is_of_other_values()) {
-            let candidates = part.children.iter().filter(|child| child.json.as_object().is_some());
-            for child in candidates.take(MAX_CANDIDATES) {
+            for child in part.children.iter().take(MAX_CANDIDATES) {
                 let below = way.then(part.hops_to(child));
-                if self.questions.is_empty(&below, &Relaxed::default()) == Answer::Yes {
-                    // If several are empty, and all of them are needed, none of them is it alone.
-                    if found.is_some() {
-                        return None;
+                let is_false = *child.json == Json::Bool(false);
+                if is_false || self.questions.is_empty(&below, &Relaxed::default()) == Answer::Yes {
+                    count += 1;
+                    // What there was no time to relax is not known to be needed.
+                    let without = relaxed.clone().with_children(std::slice::from_ref(child));
+                    if !is_false && self.questions.is_empty(way, &without) == Answer::No {
+                        found = Some(below);
                     }
-                    found = Some(below);
                 }
             }
         }
-        found
+        // If several are empty, and all of them are needed, none of them is it alone.
+        found.filter(|_| count == 1)
     }
 
     /// Why the branches of the one keyword of a finding are empty, as far as they are by themselves.
@@ -244,7 +251,7 @@ impl<'j> Diagnosis<'j> {
         let Reason::Keywords(needed) = &finding.reason else { return None };
         let [part] = needed.as_slice() else { return None };
         let is_branch = |child: &&Child<'j>| part.kind == Kind::Branches && child.json.as_object().is_some();
-        let mut told = Vec::new();
+        let mut told: SmallVec<[String; MAX_BRANCHES]> = SmallVec::new();
         for child in part.children.iter().filter(is_branch).take(MAX_BRANCHES) {
             let branch = finding.way.then(part.hops_to(child));
             if self.questions.is_empty(&branch, &Relaxed::default()) == Answer::Yes {
@@ -253,6 +260,7 @@ impl<'j> Diagnosis<'j> {
                 told.extend(finding.reason.told_at(&pointer));
             }
         }
+        drop_repeats(&mut told);
         (!told.is_empty()).then(|| told.join("; "))
     }
 
@@ -267,11 +275,4 @@ impl Finding<'_> {
     fn unknown(way: Way) -> Self {
         Finding { way, reason: Reason::Unknown }
     }
-}
-
-/// Whether an error names one of the keywords of a schema.
-fn names_any(error: &Error, pointer: &str, parts: &[Part<'_>]) -> bool {
-    let mut keywords = parts.iter().map(|part| part.keyword);
-    error.kind() == ErrorKind::Invalid
-        && keywords.any(|keyword| *error.place() == Place::Pointer(format!("{pointer}/{keyword}")))
 }

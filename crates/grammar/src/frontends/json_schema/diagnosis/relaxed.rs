@@ -52,6 +52,7 @@ pub(in super::super) fn relax(
         return false;
     }
     match Kind::of(keyword) {
+        Kind::Same | Kind::Branches if says_nothing_of_others(value) => {}
         Kind::Same | Kind::Branches => open(set),
         Kind::Container => {
             leave_others_open(set);
@@ -61,6 +62,33 @@ pub(in super::super) fn relax(
         Kind::Required | Kind::Key | Kind::Plain => {}
     }
     true
+}
+
+/// Whether nothing in the value of a keyword can have evaluated, listed or closed anything.
+fn says_nothing_of_others(value: &Json<'_>) -> bool {
+    let mut open = vec![value];
+    while let Some(json) = open.pop() {
+        match json {
+            Json::Array(items) => open.extend(items.iter()),
+            Json::Object(members) => {
+                if members.keys().any(speaks_of_parts) {
+                    return false;
+                }
+                open.extend(members.iter().map(|(_, json)| json));
+            }
+            // A reference: who knows.
+            Json::String(text) if text.contains('#') || text.contains('/') => return false,
+            _ => {}
+        }
+    }
+    true
+}
+
+/// Whether a keyword says something of the members or items of a value, or refers to what may.
+fn speaks_of_parts(keyword: &str) -> bool {
+    keyword.starts_with('$')
+        || matches!(Kind::of(keyword), Kind::Container | Kind::Key | Kind::Required)
+        || matches!(keyword, "dependencies" | "dependentRequired" | "enum" | "const")
 }
 
 /// Leaves a set open: all that it has may have been evaluated, and nothing is closed.

@@ -27,11 +27,21 @@ pub(super) enum Reason<'j> {
 }
 
 impl Reason<'_> {
-    /// The error of a schema at a pointer.
-    pub(super) fn error_at(&self, pointer: &str) -> Error {
+    /// The error of a schema at a pointer, in place of one that may have the place of a keyword of it already.
+    pub(super) fn error_at(&self, pointer: &str, known: &Error) -> Error {
         let (place, why) = self.place_and_words(pointer);
         let why = why.map_or_else(String::new, |why| format!(": {why}"));
-        Error::new(ErrorKind::Invalid, format!("{NO_VALUE}{why}")).at(Place::Pointer(place))
+        let place =
+            if self.names_place_of(known, pointer) { known.place().clone() } else { Place::Pointer(place) };
+        Error::new(ErrorKind::Invalid, format!("{NO_VALUE}{why}")).at(place)
+    }
+
+    /// Whether the place of an error is that of a keyword of the schema at a pointer that is one of those to blame.
+    fn names_place_of(&self, error: &Error, pointer: &str) -> bool {
+        let Reason::Keywords(parts) = self else { return false };
+        let is_place =
+            |part: &&Part<'_>| *error.place() == Place::Pointer(format!("{pointer}/{}", part.keyword));
+        error.kind() == ErrorKind::Invalid && guilty(parts).iter().any(is_place)
     }
 
     /// The reason in one line, if there is something to say.
@@ -43,7 +53,7 @@ impl Reason<'_> {
     /// Which schemas of `allOf` contradict each other, if they do and are few.
     pub(super) fn help_at(&self, pointer: &str) -> Option<String> {
         let Reason::Keywords(parts) = self else { return None };
-        let [Part { keyword: keyword @ "allOf", children, .. }] = parts.as_slice() else { return None };
+        let Part { keyword, children, .. } = parts.iter().find(|part| part.keyword == "allOf")?;
         let places = children.iter().map(|child| match child.step {
             Some(Step::Index(at)) => format!("{pointer}/{keyword}/{at}"),
             _ => pointer.to_owned(),
@@ -67,9 +77,14 @@ impl Reason<'_> {
     }
 }
 
+/// The parts that are to be named.
+fn guilty<'p, 'j>(parts: &'p [Part<'j>]) -> Vec<&'p Part<'j>> {
+    parts.iter().filter(|part| !is_mere_type(part, parts)).collect()
+}
+
 /// What is to be said of keywords, and the keyword that it is said of if it is only one.
 fn told_of(parts: &[Part<'_>]) -> (Option<&'static str>, Option<String>) {
-    let guilty: Vec<&Part<'_>> = parts.iter().filter(|part| !is_mere_type(part, parts)).collect();
+    let guilty = guilty(parts);
     let names: Vec<&'static str> = guilty.iter().map(|part| part.keyword).collect();
     match names.as_slice() {
         [] => (None, None),

@@ -71,16 +71,18 @@ impl Emitter<'_> {
         if self.expander.is_hollow(within)? {
             return Ok(None);
         }
-        let mut rest = Some(choice.clone());
-        if condition.is_bounded || self.expander.is_certain(condition.value) {
-            let formulas = &mut self.expander.algebra.formulas;
-            let others = formulas.not(condition.value);
-            let beyond = formulas.and(choice.value, others);
-            rest = if self.expander.is_hollow(beyond)? { None } else { rest };
-            rest.iter_mut().for_each(|rest| rest.value = beyond);
-        }
-        // Where there are no others, the formula need not say so.
-        if rest.is_some() {
+        let is_certain = self.expander.is_certain(condition.value);
+        let formulas = &mut self.expander.algebra.formulas;
+        let others = formulas.not(condition.value);
+        let beyond = formulas.and(choice.value, others);
+        let rest = if is_certain || condition.is_bounded {
+            (!self.expander.is_hollow(beyond)?).then(|| Choice { value: beyond, ..choice.clone() })
+        } else {
+            // Whoever is in doubt is not counted, and not lost.
+            (beyond != FormulaId::NEVER).then(|| choice.clone())
+        };
+        // Where there are surely no others, the formula need not say so.
+        if rest.is_some() || !(is_certain || beyond == FormulaId::NEVER) {
             choice.value = within;
         }
         choice.counters.push(condition.counter);

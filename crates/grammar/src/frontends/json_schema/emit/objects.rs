@@ -15,6 +15,7 @@ use super::styles::Tags;
 use crate::error::{Error, Result};
 use crate::ir::ExprId;
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant, Variants};
+use crate::members::Conditions;
 
 /// The parts of a list, as they come together.
 #[derive(Default)]
@@ -112,7 +113,19 @@ impl Emitter<'_> {
             implies,
             unique: true,
         };
+        self.check_decided(&layout, &list.parts)?;
         Ok((layout, list.parts))
+    }
+
+    /// Fails where keys that ask for others and counts cannot be decided together, which only compiling would find out.
+    fn check_decided(&mut self, layout: &List, parts: &Parts) -> Result<()> {
+        if layout.implies.is_empty() || layout.counters.iter().all(|count| count.max.is_none()) {
+            return Ok(());
+        }
+        let never = self.builder().never();
+        let is_live = |part: Part| parts.0.get(part as usize).is_some_and(|&expr| expr != never);
+        let endless = vec![None; layout.others.len()];
+        Conditions::new(layout, &endless, &is_live, self.expander.algebra.languages.budget).map(drop)
     }
 
     /// A list between brackets.

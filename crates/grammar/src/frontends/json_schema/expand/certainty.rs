@@ -1,9 +1,9 @@
 //! Whether a formula and its complement divide all values between them, exactly.
 //!
 //! Mostly they do. But some sets are narrower than what they mean, and then there are values in neither of both: strings of a
-//! format that is not known to the last character, the spelling of integers in draft 4. Some have no complement that could be
-//! written: arrays without repeats, what was left out on request. And in strict mode it matters which schemas a value was held
-//! against, because that closes objects.
+//! format that is not known to the last character, numbers that are not written in every spelling. Some have no complement that
+//! could be written: arrays without repeats, what was left out on request. And in strict mode, or where keys have an order, it
+//! matters which schemas a value was held against, because that closes objects, and names keys.
 
 use rustc_hash::FxHashSet;
 
@@ -17,7 +17,7 @@ const MAX_FORMULAS: usize = 200;
 impl Expander<'_> {
     /// Whether every value is surely in a formula or in its complement, and both can be written.
     pub fn is_certain(&mut self, id: FormulaId) -> bool {
-        if self.options.strict_mode {
+        if self.options.strict_mode || !self.options.any_order {
             return false;
         }
         let mut seen = FxHashSet::default();
@@ -30,10 +30,10 @@ impl Expander<'_> {
                 return false;
             }
             match self.algebra.formulas.get(id) {
-                Formula::Any | Formula::Never | Formula::Constant(_) => {}
+                Formula::Any | Formula::Never => {}
                 Formula::And(items) | Formula::Or(items) => open.extend_from_slice(items),
                 Formula::Not(item) => open.push(*item),
-                Formula::Schema(_) => match self.expand(id) {
+                Formula::Schema(_) | Formula::Constant(_) => match self.expand(id) {
                     Ok(set) if !self.is_loose(id) && is_certain_set(&set, &mut open) => {}
                     _ => return false,
                 },
@@ -56,6 +56,7 @@ fn is_certain_set(set: &ValueSet, open: &mut Vec<FormulaId>) -> bool {
         open.extend(shape.witnesses.iter().flat_map(|witness| &witness.0).map(|(_, value)| *value));
     }
     !set.digits_only
+        && (set.numbers.is_empty() || set.numbers.is_all())
         && !set.texts.is_narrowed()
         && !set.arrays.iter().any(|shape| shape.unique || shape.repeats)
         && set.objects.iter().all(|shape| shape.narrowed_keys.is_empty())

@@ -62,6 +62,8 @@ pub struct Algebra<'b> {
     pub cost: usize,
     /// Whether shapes are closed in the end: then it matters which keys they ask for.
     pub closes: bool,
+    /// Whether the keys that a shape names come in their order, before all others.
+    pub orders: bool,
 }
 
 impl Algebra<'_> {
@@ -273,8 +275,9 @@ trait Shape: Clone + PartialEq {
     /// A bit for each thing that it asks for, some of them the same. What is within another asks for all that the other does.
     fn asks(&self) -> u64;
 
-    /// Whether `other` plainly has all that it has, and writes it in the same order.
-    fn is_within(&self, other: &Self) -> bool;
+    /// Whether `other` plainly has all that it has, and writes it in the same order. With `names_matter` the two must name the
+    /// same keys.
+    fn is_within(&self, other: &Self, names_matter: bool) -> bool;
 }
 
 impl Shape for ArrayShape {
@@ -298,7 +301,7 @@ impl Shape for ArrayShape {
         self.contains.iter().map(|count| bit_of(count.value)).fold(0, u64::bitor)
     }
 
-    fn is_within(&self, other: &Self) -> bool {
+    fn is_within(&self, other: &Self, _: bool) -> bool {
         ArrayShape::is_within(self, other)
     }
 }
@@ -335,8 +338,8 @@ impl Shape for ObjectShape {
         required.chain(families).chain(implies).chain(witnesses).fold(0, u64::bitor)
     }
 
-    fn is_within(&self, other: &Self) -> bool {
-        ObjectShape::is_within(self, other)
+    fn is_within(&self, other: &Self, names_matter: bool) -> bool {
+        ObjectShape::is_within(self, other) && (!names_matter || self.names_as(other))
     }
 }
 
@@ -377,6 +380,7 @@ fn products<S: Shape>(left: &[S], right: &[S], algebra: &mut Algebra<'_>) -> Res
 /// The ways to break one alternative often break others as well, so where several are taken out, most of the conjunctions of
 /// such ways are within one of them.
 fn absorb<S: Shape>(shapes: &mut Vec<S>, algebra: &mut Algebra<'_>) -> Result<()> {
+    let names_matter = algebra.closes || algebra.orders;
     let mut kept: Vec<(u64, S)> = Vec::with_capacity(shapes.len());
     for shape in shapes.drain(..) {
         let asks = shape.asks();
@@ -385,7 +389,7 @@ fn absorb<S: Shape>(shapes: &mut Vec<S>, algebra: &mut Algebra<'_>) -> Result<()
             // Mostly one of them asks for something else.
             other_asks & !one_asks == 0 && {
                 compared.set(compared.get() + COST_OF_A_COMPARISON + one.parts() / 4);
-                one.is_within(other)
+                one.is_within(other, names_matter)
             }
         };
         if !kept.iter().any(|(known_asks, known)| is_within((asks, &shape), (*known_asks, known))) {

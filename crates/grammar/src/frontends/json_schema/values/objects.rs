@@ -190,6 +190,12 @@ impl ObjectShape {
             && self.narrowed_keys == other.narrowed_keys
     }
 
+    /// Whether it asks for the same keys as `other`, now and once witnesses are settled. That lists them where objects are
+    /// closed, and gives them a place where keys have an order.
+    pub fn names_as(&self, other: &Self) -> bool {
+        self.required == other.required && self.implies == other.implies && self.witnesses == other.witnesses
+    }
+
     /// The ways to break it.
     pub fn complement(&self, algebra: &mut Algebra<'_>) -> Result<Vec<Self>> {
         if !self.narrowed_keys.is_empty() {
