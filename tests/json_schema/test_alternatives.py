@@ -1,4 +1,4 @@
-"""Alternatives that are taken out of each other, and conditions that members bear out: no text is lost, none too many."""
+"""Alternatives that are taken out of each other, and conditions that members bear out: no text is lost or too many."""
 
 from __future__ import annotations
 
