@@ -56,8 +56,18 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, bool]] = {
         '{"b":"p","c":2,"a":1}',
         True,
     ),
-    "any-spelling-beside-an-integer": ({"type": "array", "contains": {"type": "integer"}}, FREE, "[7, 1.50e0]", True),
-    "any-spelling-beside-a-multiple": ({"type": "array", "contains": {"multipleOf": 2}}, FREE, "[8, 1e2]", True),
+    "any-spelling-beside-an-integer": (
+        {"type": "array", "contains": {"type": "integer"}},
+        FREE,
+        "[7, 1.50e0]",
+        True,
+    ),
+    "any-spelling-beside-a-multiple": (
+        {"type": "array", "contains": {"multipleOf": 2}},
+        FREE,
+        "[8, 1e2]",
+        True,
+    ),
     "any-spelling-beside-a-number": ({"type": "array", "contains": {"const": 7}}, FREE, "[7, 100e0]", True),
     "any-spelling-in-an-object": (
         {"type": "object", "not": {"properties": {"a": {"const": 7}, "b": {"const": 7}}}},
@@ -113,7 +123,8 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str, bool]] = {
             "type": "object",
             "properties": {"a": {"const": "z"}, "b": {"const": "y"}},
             "allOf": [
-                {"not": {"properties": {"a": {"const": f"c{at}"}, "b": {"const": f"d{at}"}}}} for at in range(7)
+                {"not": {"properties": {"a": {"const": f"c{at}"}, "b": {"const": f"d{at}"}}}}
+                for at in range(7)
             ],
         },
         {},

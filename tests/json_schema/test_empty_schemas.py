@@ -305,7 +305,9 @@ def test_schemas_that_exclude_each_other_are_found_among_others(way: str):
 @pytest.mark.parametrize("way", WAYS)
 def test_what_evaluates_nothing_is_not_to_blame(way: str):
     closed = {"type": "object", "required": ["a", "b"], "unevaluatedProperties": False}
-    error = error_of(way, {**closed, "allOf": [{"title": "innocent"}], "dependentSchemas": {"z": {"type": "object"}}})
+    error = error_of(
+        way, {**closed, "allOf": [{"title": "innocent"}], "dependentSchemas": {"z": {"type": "object"}}}
+    )
     assert "allOf" not in error.message
     assert "dependentSchemas" not in error.message
     assert '"unevaluatedProperties"' in error.message
@@ -315,7 +317,12 @@ def test_what_evaluates_nothing_is_not_to_blame(way: str):
 def test_a_part_that_was_not_shown_to_be_needed_is_not_blamed(way: str):
     names = [f"p{at}" for at in range(130)]
     properties = {"aa": EMPTY, **dict.fromkeys(names, False)}
-    schema = {"type": "object", "propertyNames": {"enum": names}, "properties": properties, "minProperties": 1}
+    schema = {
+        "type": "object",
+        "propertyNames": {"enum": names},
+        "properties": properties,
+        "minProperties": 1,
+    }
     error = error_of(way, schema, strict_mode=False)
     assert error.pointer == ""
     assert '"minProperties"' in error.message
