@@ -166,6 +166,7 @@ pub(crate) struct Arena {
     pub(super) exclusions: Seldom<Interner<Exclusion>>,
     pub(super) texts: Seldom<Interner<TextByte>>,
     pub(super) tagged: Box<[Tagged]>,
+    any_text: OnceLock<TerminalId>,
     /// What lists of terms, rows, dense rows and the texts of keys take, in bytes.
     row_bytes: AtomicUsize,
     /// No token is longer than this, in bytes.
@@ -187,6 +188,7 @@ impl Arena {
             exclusions: Seldom::default(),
             texts: Seldom::default(),
             row_bytes: AtomicUsize::new(0),
+            any_text: OnceLock::new(),
             longest_token: longest_token as u32,
         };
         let never = arena.intern(&Term::Never);
@@ -398,8 +400,9 @@ impl Arena {
         }
     }
 
-    fn any_text(&self) -> TerminalId {
-        self.repeat(self.class(&CharSet::any()), 0, Term::UNBOUNDED)
+    /// Any text.
+    pub(super) fn any_text(&self) -> TerminalId {
+        *self.any_text.get_or_init(|| self.repeat(self.class(&CharSet::any()), 0, Term::UNBOUNDED))
     }
 
     /// `a` and then `b`, leaning to the right.

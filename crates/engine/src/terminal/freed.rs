@@ -1,4 +1,4 @@
-//! States from which nearly every byte leads to one that is free.
+//! States from which nearly every byte leads to one that is free: any text goes on from there.
 //!
 //! A string that may not be one of some words is any string after the first byte that none of the words has at its place. So
 //! what such a state does with a token is what the free state does with it, but for the few tokens along the words.
@@ -14,14 +14,21 @@ const MANY_BYTES: usize = 64;
 pub(crate) type Differences = SmallVec<[(u8, TerminalId, TerminalId); 16]>;
 
 impl Arena {
-    /// The free state that most bytes lead to, from `id` and from itself, if there is one and it is another.
+    /// The free state that most bytes lead to, if it is another: any text goes on from it.
     pub(crate) fn freed(&self, id: TerminalId) -> Option<TerminalId> {
-        // What a text with tags does at its end hangs on the tag.
-        if matches!(self.term(id), Term::Tagged { .. }) {
-            return None;
+        self.mostly_next(id).filter(|&free| free != id && self.is_free(free))
+    }
+
+    /// Whether any text comes first, perhaps in the spellings of JSON.
+    fn is_free(&self, id: TerminalId) -> bool {
+        let first = match self.term(id) {
+            &Term::Concat(head, _) => head,
+            _ => id,
+        };
+        match *self.term(first) {
+            Term::JsonText { inner, pending: 0 } => inner == self.any_text(),
+            _ => first == self.any_text(),
         }
-        let free = self.mostly_next(id).filter(|&free| free != id)?;
-        (self.mostly_next(free) == Some(free)).then_some(free)
     }
 
     /// The state that many bytes lead to.
