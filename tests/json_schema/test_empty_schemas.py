@@ -443,3 +443,15 @@ def test_what_takes_too_long_has_its_place_at_least():
     error = error_of("from_json_schema", deep)
     assert error.pointer.startswith("/properties/x/properties/x")
     assert error.message.startswith("no value satisfies the schema")
+
+
+def test_a_dead_tag_is_found_however_deep_its_schema_is_empty():
+    deep: dict[str, Any] = {"type": "object", "required": ["x"], "properties": {"x": False}}
+    for _ in range(12):
+        deep = {"type": "object", "required": ["x"], "properties": {"x": deep}}
+    content = [{"type": "json_schema", "json_schema": schema} for schema in (deep, {})]
+    tags = [{"type": "tag", "begin": f"<{at}>", "content": content[at], "end": "</>"} for at in range(2)]
+    with pytest.raises(xgr.InvalidStructuralTagError) as caught:
+        xgr.Grammar.from_structural_tag(json.dumps({"format": {"type": "or", "elements": tags}}))
+    assert "format.elements[0].content.json_schema" in str(caught.value)
+    assert "/properties/x" * 12 in str(caught.value)

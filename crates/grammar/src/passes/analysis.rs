@@ -11,7 +11,7 @@ use super::lists::{conditions, is_plainly_satisfiable, is_plainly_unsatisfiable}
 use crate::error::Result;
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
-use crate::regular::lengths;
+use crate::regular::Lengths;
 
 /// Which expressions can match something at all, by expression.
 pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
@@ -36,6 +36,7 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
 /// is so for nearly every grammar: only what stands in a rule before the rules that it names has to be looked at again.
 fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
     let mut live = vec![false; grammar.exprs().len()];
+    let mut lengths = Lengths::default();
     for _ in 0..2 {
         let mut are_all = true;
         for (id, expr) in grammar.exprs() {
@@ -46,7 +47,7 @@ fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
                     Expr::Seq(items) | Expr::And(items) => items.iter().all(|&item| is_live(item)),
                     Expr::Alt(items) => items.iter().any(|&item| is_live(item)),
                     Expr::JsonText(body) => is_live(*body),
-                    Expr::AtMost { body, most } => is_live(*body) && !is_too_long(grammar, *body, *most),
+                    Expr::AtMost { body, most } => is_live(*body) && !lengths.exceed(grammar, *body, *most),
                     Expr::Repeat { body, min, .. } => *min == 0 || is_live(*body),
                     Expr::Rule(rule) => is_live(grammar.rule(*rule).body),
                     Expr::Members { layout, parts } => is_plainly_satisfiable(layout, parts, &is_live),
@@ -87,6 +88,7 @@ fn least_fixpoint(
     // The lists of which something has changed since they were looked at.
     let mut lists: Vec<ExprId> = Vec::new();
     let is_list = |id: ExprId| matches!(grammar.expr(id), Expr::Members { .. });
+    let mut lengths = Lengths::default();
     for (id, expr) in grammar.exprs() {
         missing[id.index()] = match expr {
             Expr::Members { .. } => {
@@ -95,7 +97,7 @@ fn least_fixpoint(
             }
             Expr::Seq(items) | Expr::And(items) => items.len(),
             Expr::Repeat { min: 0, .. } | Expr::Not(_) | Expr::Tagged { .. } => 0,
-            Expr::AtMost { body, most } if is_too_long(grammar, *body, *most) => usize::MAX,
+            Expr::AtMost { body, most } if lengths.exceed(grammar, *body, *most) => usize::MAX,
             Expr::Alt(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. } | Expr::Rule(_) => 1,
             other => usize::from(!leaf(other)),
         };
@@ -134,11 +136,6 @@ fn least_fixpoint(
             }
         }
     }
-}
-
-/// Whether all texts of an expression have more code points than they may have.
-pub(super) fn is_too_long(grammar: &Grammar, body: ExprId, most: u32) -> bool {
-    lengths(grammar, body).0 > most
 }
 
 /// Where each expression stands: in which expressions, and, for the body of a rule, in which mentions of the rule.

@@ -13,12 +13,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::rewrite::Rewriter;
 use super::trim::trim;
 use crate::error::{Error, Result};
 use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar};
 use crate::limits::Budget;
-use crate::regular::{self, Dfa};
+use crate::regular::{self, Dfa, Lengths};
 
 /// How deep bounded texts may nest; the engine recurses on it.
 const DEEPEST: u32 = 4;
@@ -87,18 +89,20 @@ fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<(Grammar, bool)
 }
 
 /// `grammar` without bounded texts all of which are too long, if there are any.
-pub(super) fn without_too_long(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
-    let is_too_long = |expr: &Expr| match expr {
-        Expr::AtMost { body, most } => regular::lengths(grammar, *body).0 > *most,
+fn without_too_long(grammar: &Grammar, budget: &Budget) -> Result<Option<Grammar>> {
+    let mut lengths = Lengths::default();
+    let is_too_long = |(_, expr): &(ExprId, &Expr)| match expr {
+        Expr::AtMost { body, most } => lengths.exceed(grammar, *body, *most),
         _ => false,
     };
-    if !grammar.exprs().any(|(_, expr)| is_too_long(expr)) {
+    let too_long: FxHashSet<ExprId> = grammar.exprs().filter(is_too_long).map(|(id, _)| id).collect();
+    if too_long.is_empty() {
         return Ok(None);
     }
     let mut copy = Rewriter::new(grammar, budget, |_| true);
     for (id, rule) in grammar.rules() {
-        let body = copy.copy(rule.body, budget, &mut |builder, _, expr| {
-            Ok(is_too_long(expr).then(|| builder.never()))
+        let body = copy.copy(rule.body, budget, &mut |builder, id, _| {
+            Ok(too_long.contains(&id).then(|| builder.never()))
         })?;
         copy.define(id, body);
     }

@@ -21,18 +21,36 @@ use crate::limits::Budget;
 /// A length that no text is shorter than, and one that no text is longer than if there is such. The first is that of the
 /// shortest text, unless a rule, a conjunction or a complement is in the expression.
 pub fn lengths(source: &impl ExprSource, root: ExprId) -> (u32, Option<u32>) {
-    let mut known: FxHashMap<ExprId, (u32, Option<u32>)> = FxHashMap::default();
-    let mut stack = vec![root];
-    while let Some(&id) = stack.last() {
-        let expr = source.expr(id);
-        let open = stack.len();
-        stack.extend(expr.children().iter().filter(|child| !known.contains_key(child)));
-        if stack.len() == open {
-            stack.pop();
-            known.insert(id, bounds(expr, |child| known[&child]));
+    Lengths::default().of(source, root)
+}
+
+/// The same for many expressions of one grammar, each part of which is looked at once.
+#[derive(Debug, Default)]
+pub struct Lengths(FxHashMap<ExprId, (u32, Option<u32>)>);
+
+impl Lengths {
+    /// The lengths of the texts of an expression.
+    pub fn of(&mut self, source: &impl ExprSource, root: ExprId) -> (u32, Option<u32>) {
+        let known = &mut self.0;
+        let mut stack = vec![root];
+        while let Some(&id) = stack.last() {
+            let expr = source.expr(id);
+            let open = stack.len();
+            stack.extend(expr.children().iter().filter(|child| !known.contains_key(child)));
+            if stack.len() == open {
+                stack.pop();
+                if !known.contains_key(&id) {
+                    known.insert(id, bounds(expr, |child| known[&child]));
+                }
+            }
         }
+        known[&root]
     }
-    known[&root]
+
+    /// Whether all texts of an expression have more code points than `most`.
+    pub fn exceed(&mut self, source: &impl ExprSource, root: ExprId, most: u32) -> bool {
+        self.of(source, root).0 > most
+    }
 }
 
 fn bounds(expr: &Expr, known: impl Fn(ExprId) -> (u32, Option<u32>)) -> (u32, Option<u32>) {

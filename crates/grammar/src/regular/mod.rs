@@ -43,7 +43,7 @@ pub(crate) use dfa::MinimalStates;
 pub use dfa::{Dfa, StateId};
 pub use free_text::{FreeText, Spoiled};
 pub use lazy_dfa::LazyDfa;
-pub use lengths::lengths;
+pub use lengths::{Lengths, lengths};
 pub use nfa::{Nfa, NfaStateId};
 pub(crate) use partition::{Transition, equivalence_classes};
 pub use substring::substring;

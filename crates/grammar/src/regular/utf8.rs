@@ -34,9 +34,7 @@ impl Dfa {
                 .expect("nine states are within the default limits")
         })
     }
-}
 
-impl Dfa {
     /// A state from which any text goes on to the end, where one is plain to see: as in all texts that begin with something, or
     /// are not one of some words.
     pub fn free_state(&self) -> Option<StateId> {

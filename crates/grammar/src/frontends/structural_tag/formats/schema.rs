@@ -65,27 +65,7 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
     let converted = json_schema::convert_into(&mut lowering.shared, &document, options, lowering.budget);
     let expr = converted.map_err(|error| fields.path.key("json_schema").within("the schema", &error))?;
     lowering.rename(rules);
-    if options.style != Style::Json || !options.excludes.is_empty() || is_doubtful(&text) {
-        lowering.doubt(expr, &fields.path.key("json_schema"), text, options);
-    }
+    lowering.doubt(expr, &fields.path.key("json_schema"), text, options);
     lowering.parts.insert(key, expr);
     Ok(Lowered::closed(expr))
-}
-
-/// Whether a schema, given as compact JSON, may be without any value though its conversion did not come across that. It
-/// takes keywords that count, or that relate parts to each other, or references: they may lead back.
-fn is_doubtful(schema: &str) -> bool {
-    schema.as_bytes().windows(4).any(|bytes| {
-        matches!(
-            bytes,
-            [b'"', b'$' | b'm', _, _]
-                | b"\"con"
-                | b"\"dep"
-                | b"\"if\""
-                | b"\"not"
-                | b"\"one"
-                | b"\"une"
-                | b"\"uni"
-        )
-    })
 }
