@@ -291,7 +291,9 @@ def test_pydantic_is_not_imported():
 def test_a_refusal_is_one_finding_at_its_keyword():
     """It is exact when it is read, and refused once it is known what the items are: only the latter counts."""
     schema = {
-        "properties": {"a": {"type": "array", "items": {"type": "object"}, "uniqueItems": True}},
+        "properties": {
+            "a": {"type": "array", "contains": {"type": "object"}, "uniqueItems": True, "maxContains": 1}
+        },
         "required": ["a"],
     }
     (found,) = [finding for finding in xgr.check_schema(schema) if finding.keyword == "uniqueItems"]
@@ -303,7 +305,7 @@ def test_a_refusal_is_one_finding_at_its_keyword():
 
 def test_a_refusal_of_joined_schemas_is_at_the_one_with_the_keyword():
     schema = {
-        "properties": {"a": {"type": "array"}},
+        "properties": {"a": {"type": "array", "contains": {"type": "object"}, "maxContains": 1}},
         "patternProperties": {"a": {"uniqueItems": True}},
         "required": ["a"],
     }

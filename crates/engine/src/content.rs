@@ -257,7 +257,7 @@ impl Graph<'_> {
     }
 
     fn hash_node(&mut self, machine: &Machine, node: &Node, state: &mut SipHasher13) -> Option<()> {
-        if node.max_tokens.is_some() {
+        if node.max_tokens.is_some() || node.distinct_items {
             return None;
         }
         (node.accepting, node.star, node.edges.len(), node.jumps.len()).hash(state);

@@ -12,7 +12,7 @@ use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::Machine;
 
 use crate::completion::Completion;
-use crate::config::{Deadlines, Lists, SetId, Sets};
+use crate::config::{Deadlines, Distinct, Lists, SetId, Sets};
 use crate::content::Contents;
 use crate::limits::PROCESS;
 use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
@@ -28,6 +28,7 @@ pub(crate) struct Generation {
     rows: Rows,
     lists: Lists,
     deadlines: Deadlines,
+    distinct: Distinct,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
     key_masks: KeyMasks,
@@ -68,6 +69,7 @@ impl Generation {
             rows: Rows::default(),
             lists: Lists::new(machine.lists.len()),
             deadlines: Deadlines::default(),
+            distinct: Distinct::default(),
             remembers_keys: machine.lists.iter().any(|list| list.unique),
             doubtful: OnceLock::new(),
             subtree_tables: SubtreeTables::default(),
@@ -111,6 +113,10 @@ impl Generation {
 
     pub(crate) fn deadlines(&self) -> &Deadlines {
         &self.deadlines
+    }
+
+    pub(crate) fn distinct(&self) -> &Distinct {
+        &self.distinct
     }
 
     pub(crate) fn lists(&self) -> &Lists {
@@ -217,6 +223,7 @@ impl Generation {
             + self.contents.memory_bytes()
             + self.lists.memory_bytes()
             + if self.machine.counts_tokens { self.deadlines.memory_bytes() } else { 0 }
+            + if self.machine.compares_items { self.distinct.memory_bytes() } else { 0 }
             + self.entry_states.len() * 4;
         self.sets.memory_bytes() + self.rows.memory_bytes() + self.terminals.memory_bytes() + tables
     }

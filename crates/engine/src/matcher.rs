@@ -104,6 +104,9 @@ impl Matcher {
     }
 
     fn budget_of(&self, max_tokens: u32, start: SetId) -> Result<TokenBudget, BudgetError> {
+        if self.generation.machine().compares_items {
+            return Err(BudgetError::Compares);
+        }
         let vocab = self.compiled.vocab();
         let mut barred: Vec<u32> = vocab.stop_token_ids().iter().map(|id| id.0).collect();
         barred.extend_from_slice(&self.stop_tokens);

@@ -77,6 +77,8 @@ pub struct Budget {
     ticks: std::cell::Cell<u32>,
     /// The states of all automata that were made.
     states: std::cell::Cell<usize>,
+    /// The sums of counters that were put together.
+    sums: std::cell::Cell<usize>,
 }
 
 impl Budget {
@@ -85,10 +87,13 @@ impl Budget {
     /// How many automata there may be of as many states as one may have.
     const LARGE_AUTOMATA: usize = 8;
 
+    /// How many sums of counters are put together in all lists of a grammar: this takes about a second.
+    const MOST_SUMS: usize = 10_000_000;
+
     /// A budget that starts now.
     pub fn new(limits: Limits, cancel: CancelFlag) -> Self {
-        let (ticks, states) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
-        Budget { limits, cancel, watch: None, started: Instant::now(), ticks, states }
+        let (ticks, states, sums) = Default::default();
+        Budget { limits, cancel, watch: None, started: Instant::now(), ticks, states, sums }
     }
 
     /// The same with somebody who is asked, whenever the clock is looked at, whether the work should stop.
@@ -152,6 +157,14 @@ impl Budget {
             return Err(Error::limit("the number of states of all automata together", most, "max_states"));
         }
         Ok(())
+    }
+
+    /// Notes that so many sums of counters are put together, and says whether all that were are not too many.
+    pub fn count_sums(&self, sums: usize) -> Result<bool> {
+        self.tick()?;
+        let all = self.sums.get().saturating_add(sums);
+        self.sums.set(all);
+        Ok(all <= Self::MOST_SUMS)
     }
 
     /// Fails unless `nodes` is within the limit on the machine's size.

@@ -224,6 +224,9 @@ pub struct Node {
     /// Set for the end of a rule that may take so many tokens: its frame stays on the stack while the rule is read, and
     /// carries when that began.
     pub max_tokens: Option<u32>,
+    /// Set for the end of a rule that is an array without equal items: its frame stays on the stack as well, and carries
+    /// what the items were.
+    pub distinct_items: bool,
 }
 
 impl Node {
@@ -329,6 +332,7 @@ pub struct MachineRule {
 
 /// A grammar, ready to run.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says that a part of the engine is needed")]
 pub struct Machine {
     /// The expressions of the terminals.
     pub exprs: Vec<Expr>,
@@ -350,6 +354,8 @@ pub struct Machine {
     pub has_temperatures: bool,
     /// Whether the tokens of any rule are counted.
     pub counts_tokens: bool,
+    /// Whether the items of any rule are compared.
+    pub compares_items: bool,
     /// The nodes that other machines have too, if there are any.
     pub block: Option<Block>,
 }

@@ -43,6 +43,12 @@ pub enum BudgetError {
         "no budget can be kept: no output of the grammar is known that the tokens of the vocabulary can spell"
     )]
     Unspellable,
+    /// Items are compared.
+    #[error(
+        "no budget can be kept: the grammar has arrays of which no two items may be equal, and it is not known what it takes \
+         to complete them"
+    )]
+    Compares,
 }
 
 /// What is left to a matcher.

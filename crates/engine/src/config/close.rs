@@ -127,7 +127,11 @@ impl<'g> Closer<'g> {
                     stack.push((list.next, 0));
                 }
                 for step in &moves.all {
-                    self.read(id, step, rest);
+                    match (step.reads_nothing(), step.target) {
+                        (true, Target::Place(place)) => stack.push((id, place)),
+                        (true, Target::Hole(hole)) => self.holes |= 1 << hole,
+                        (false, _) => self.read(id, step, rest),
+                    }
                 }
                 continue;
             }
@@ -163,6 +167,7 @@ impl<'g> Closer<'g> {
                 self.items.push((Symbol::terminal(terminal), returns));
             }
             (None, Some(rule)) => self.call(rule, returns),
+            // Such moves are made at once, see `go_on`.
             (None, None) => {}
         }
     }
@@ -187,7 +192,7 @@ impl Generation {
     pub(super) fn may_end(&self, node: NodeId, count: u32) -> bool {
         let node = self.machine().node(node);
         let list_ends =
-            |list: &ListUse| !(list.nonempty && count == 0) && self.list_moves(list.list, count).ends;
+            |list: &ListUse| !(list.nonempty && count == 0) && self.list_may_end(list.list, count);
         node.accepting
             && node.counter.is_none_or(|counter| count >= counter.min)
             && node.list.as_ref().is_none_or(list_ends)
@@ -214,7 +219,8 @@ impl Generation {
     /// The stack with a frame that goes on at `node`; without it if nothing is left to do there.
     pub(super) fn push_frame(&self, node: NodeId, rest: SetId) -> SetId {
         let target = self.machine().node(node);
-        if target.is_end() && target.temperature.is_none() && target.max_tokens.is_none() {
+        let is_framed = target.max_tokens.is_some() || target.distinct_items;
+        if target.is_end() && target.temperature.is_none() && !is_framed {
             return rest;
         }
         let frame = Symbol::frame(node, 0);

@@ -18,6 +18,9 @@ impl Carrier<'_> {
                     let carry = |keys| to.terminals().carry_exclusion(from.terminals(), keys);
                     Symbol::frame(node, to.lists().carry(from.lists(), place, carry))
                 }
+                SymbolKind::Frame(node, entry) if from.machine().node(node).distinct_items => {
+                    Symbol::frame(node, self.carry_entry(entry))
+                }
                 _ => symbol,
             };
             items.push((symbol, self.sets[&rest]));

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::sets::{Item, Items, SetId};
+use super::sets::{Item, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 
@@ -67,7 +67,8 @@ impl Generation {
             Some((_, JUST_NOW)) => Some(frame_since(symbol, began)),
             _ => Some(symbol),
         };
-        let settled = self.rewrite(config, JUST_NOW, &mut FxHashMap::default(), entered);
+        let is_settled = |set| self.deadline(set) > JUST_NOW;
+        let settled = self.rewrite(config, &mut FxHashMap::default(), is_settled, entered);
         let overdue = self.overdue(settled, tokens);
         let entered_just_now = overdue.last().is_some_and(|last| last.0 == began);
         let mut overdue: Vec<Symbol> = overdue.into_iter().map(|(_, frame)| frame).collect();
@@ -91,7 +92,9 @@ impl Generation {
             return config;
         }
         let forget = |symbol| self.counted_frame(symbol).map_or(symbol, |_| frame_since(symbol, JUST_NOW));
-        self.rewrite(config, NEVER - 1, &mut self.deadlines().timeless.lock(), |symbol| Some(forget(symbol)))
+        let is_timeless = |set| self.deadline(set) == NEVER;
+        let known = &mut self.deadlines().timeless.lock();
+        self.rewrite(config, known, is_timeless, |symbol| Some(forget(symbol)))
     }
 
     /// The stacks without any of these frames, if they may do; otherwise without those that began last.
@@ -107,7 +110,8 @@ impl Generation {
         }
         let without = |config: SetId, frames: &[Symbol]| {
             let keep = |symbol| (!frames.contains(&symbol)).then_some(symbol);
-            let left = self.rewrite(config, tokens, &mut FxHashMap::default(), keep);
+            let is_early = |set| self.deadline(set) > tokens;
+            let left = self.rewrite(config, &mut FxHashMap::default(), is_early, keep);
             (left != SetId::DEAD && (left == config || may(left))).then_some(left)
         };
         if let Some(all) = without(config, frames) {
@@ -210,43 +214,5 @@ impl Generation {
             }
         }
         found
-    }
-
-    /// The stacks of a set with other symbols, without those that have a symbol for which there is none. Sets whose
-    /// deadlines are all after `tokens` stay as they are. `done` are those that were rewritten before.
-    fn rewrite(
-        &self,
-        set: SetId,
-        tokens: u32,
-        done: &mut FxHashMap<SetId, SetId>,
-        change: impl Fn(Symbol) -> Option<Symbol>,
-    ) -> SetId {
-        let sets = self.sets();
-        let mut stack = vec![set];
-        while let Some(&at) = stack.last() {
-            let waiting = stack.len();
-            if !done.contains_key(&at) {
-                if self.deadline(at) > tokens {
-                    done.insert(at, at);
-                } else {
-                    let rests = sets.items(at).iter().map(|item| item.1);
-                    stack.extend(rests.filter(|rest| !done.contains_key(rest)));
-                }
-                if stack.len() == waiting && !done.contains_key(&at) {
-                    let changed = |&(symbol, rest): &Item| Some((change(symbol)?, done[&rest]));
-                    let items: Items = sets
-                        .items(at)
-                        .iter()
-                        .filter_map(changed)
-                        .filter(|item| item.1 != SetId::DEAD)
-                        .collect();
-                    done.insert(at, self.intern_items(items, sets.ends(at), sets.holes(at)));
-                }
-            }
-            if stack.len() == waiting {
-                stack.pop();
-            }
-        }
-        done[&set]
     }
 }

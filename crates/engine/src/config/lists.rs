@@ -117,6 +117,13 @@ pub(super) struct Move {
     pub(super) target: Target,
 }
 
+impl Move {
+    /// Whether the list goes on at once: behind a key without a value.
+    pub(super) fn reads_nothing(&self) -> bool {
+        self.terminal.is_none() && self.rule.is_none()
+    }
+}
+
 /// Where a list goes on.
 #[derive(Clone, Copy)]
 pub(super) enum Target {
@@ -215,6 +222,16 @@ impl Generation {
             lists.bytes.fetch_add(size_of_val(&*moves.all), Ordering::Relaxed);
             moves
         })
+    }
+
+    /// Whether a list may end at a place, or where it gets to from there without reading anything.
+    pub(super) fn list_may_end(&self, list: ListId, number: u32) -> bool {
+        let moves = self.list_moves(list, number);
+        let ends_behind = |step: &Move| match step.target {
+            Target::Place(place) => step.reads_nothing() && self.list_moves(list, place).ends,
+            Target::Hole(_) => false,
+        };
+        moves.ends || moves.all.iter().any(ends_behind)
     }
 
     fn list_start(&self, list: ListId) -> u32 {
@@ -535,7 +552,7 @@ impl<'g> Finder<'g> {
         self.generation.allowed(self.state)
     }
 
-    /// The value of others, and then on at `target`.
+    /// The value of others, and then on at `target`. There is none where the key is all, as in an array of strings.
     fn call_other(&mut self, others: u32, variant: u32, target: Target) {
         let rule = self.list.others[others as usize].variants[variant as usize].rule;
         self.moves.push(Move { terminal: None, rule, target });

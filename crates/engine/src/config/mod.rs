@@ -13,18 +13,23 @@
 //! - [`truncate`]: the top of a configuration, for masks.
 //! - [`lists`]: places in lists of members.
 //! - [`deadlines`]: rules that may take so many tokens.
+//! - [`distinct`]: arrays of which no two items are equal.
+//! - [`rewrite`](mod@rewrite): a configuration with other frames.
 //! - [`copy`]: the same configuration in another generation.
 
 mod close;
 mod copy;
 mod deadlines;
+mod distinct;
 mod lists;
+mod rewrite;
 mod sets;
 mod step;
 mod symbol;
 mod truncate;
 
 pub(crate) use deadlines::Deadlines;
+pub(crate) use distinct::{Crossing, Distinct};
 pub(crate) use lists::{KnownCut, Lists, PartCosts, PlaceCosts};
 pub(crate) use sets::{Holes, Item, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;

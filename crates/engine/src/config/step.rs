@@ -99,16 +99,16 @@ impl Generation {
         })
     }
 
-    /// The configuration after `bytes`.
+    /// The configuration after `bytes`, of which all items that must differ can.
     pub(crate) fn step_bytes(&self, config: SetId, bytes: &[u8]) -> SetId {
         let mut at = config;
         for &byte in bytes {
-            at = self.step(at, byte);
+            at = self.step(self.before_byte(at, byte), byte);
             if at == SetId::DEAD {
                 break;
             }
         }
-        at
+        if self.can_differ(at) { at } else { SetId::DEAD }
     }
 
     /// A range of bytes, cut where the terminals of `config` begin to do something else.

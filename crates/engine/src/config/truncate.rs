@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 use smallvec::SmallVec;
 use tokenstile_grammar::machine::NodeId;
 
+use super::distinct;
 use super::lists::{PlaceCut, Target};
 use super::sets::{Holes, Item, Items, SetId};
 use super::symbol::{Symbol, SymbolKind};
@@ -78,7 +79,7 @@ impl Generation {
     /// What tells tops from configurations, if there is a need: the mask of a top may hold a few tokens that do not fit
     /// in all of its configurations.
     fn mark(&self) -> Holes {
-        if self.remembers_keys() { MARK } else { 0 }
+        if self.remembers_keys() || self.machine().compares_items { MARK } else { 0 }
     }
 
     /// The same for a stack: `depth` counted frames of it.
@@ -177,6 +178,9 @@ impl Generation {
 
     fn saturate_frame(&self, symbol: Symbol) -> Symbol {
         let SymbolKind::Frame(node, count) = symbol.kind() else { return symbol };
+        if self.machine().node(node).distinct_items {
+            return distinct::forgotten(node);
+        }
         if self.machine().node(node).max_tokens.is_some() {
             return Symbol::frame(node, 0);
         }

@@ -105,6 +105,9 @@ impl Generation {
 
     #[cold]
     fn find_mask(&self, config: SetId) -> &KeptMask {
+        if let Some(forgetful) = self.forgetful(config) {
+            return self.take_unfit(config, self.kept_mask(forgetful));
+        }
         if self.sets().items(config).len() > MANY_ITEMS || self.is_before_member(config) {
             let (parts, _) = self.walk_items(config).finish();
             return self.keep_fitting(config, Mask::new(&parts));
@@ -148,6 +151,11 @@ impl Generation {
         if !parts.is_empty() {
             return self.keep_fitting(config, kept.mask.with(&parts));
         }
+        self.take_unfit(config, kept)
+    }
+
+    /// The mask of a configuration that is `kept` for another, without what does not fit there after all.
+    fn take_unfit<'g>(&'g self, config: SetId, kept: &'g KeptMask) -> &'g KeptMask {
         let unfit = self.unfit_tokens(config, &kept.mask);
         if !unfit.is_empty() {
             let mask = kept.mask.without(&unfit);

@@ -82,15 +82,15 @@ impl Doubtful {
 impl Generation {
     /// The tokens of a mask of `config` that do not fit after all.
     pub(super) fn unfit_tokens(&self, config: SetId, mask: &Mask) -> Vec<u32> {
-        if !self.remembers_keys() {
-            return Vec::new();
-        }
+        let keys = if self.remembers_keys() { self.doubtful() } else { &[] };
         let is_unfit = |token: &u32| {
             let bytes = self.tokens().token_bytes(TokenId(*token));
             mask.contains(*token) && self.step_token(config, TokenId(*token), bytes) == SetId::DEAD
         };
-        let mut unfit: Vec<u32> = self.doubtful().iter().copied().filter(is_unfit).collect();
+        let mut unfit: Vec<u32> = keys.iter().copied().filter(is_unfit).collect();
+        unfit.extend(self.levelling_tokens(config, |token| mask.contains(token)));
         unfit.sort_unstable();
+        unfit.dedup();
         unfit
     }
 }

@@ -6,6 +6,9 @@
 //! with the engine but the grammar, the lowering of tags and options, and the determinisation that gives
 //! intersections, complements and the texts of JSON an automaton. When the two disagree, the oracle is the one to believe.
 //!
+//! It does not compare the items of arrays (`distinct_items`): for these the tests write down all texts of small languages,
+//! see `tests/it/distinct.rs`.
+//!
 //! Its one duty in the product is [`OracleState::captures`]: spans of rules need the tree that the engine never
 //! builds, and Earley's sets are that tree in polynomial space.
 //!

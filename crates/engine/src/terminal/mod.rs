@@ -48,3 +48,4 @@ pub(crate) use json_text::stands_for_itself;
 pub(crate) use shape_row::{Endless, SEQUENCES, ShapeRow};
 pub(crate) use shortest::{NO_END, Shortest, Speller};
 pub(crate) use spaced::Spaced;
+pub(crate) use spelling::Spelling;

@@ -6,7 +6,7 @@ use super::json_text::{FIRST_LOW, LAST, SHORT, SURROGATES, paired};
 
 /// What was read of an escape; nothing where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Spelling {
+pub(crate) struct Spelling {
     bytes: [u8; Self::LONGEST],
     length: u8,
 }
@@ -22,12 +22,22 @@ impl Spelling {
     /// One number: `\uXXXX`.
     const NUMBER: usize = 6;
 
-    pub(super) fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.length == 0
     }
 
+    /// Whether an escape that was begun can go on with a byte.
+    pub(crate) fn takes(self, byte: u8) -> bool {
+        match self.length {
+            1 => byte == b'u' || SHORT.iter().any(|short| short.0 == byte),
+            6 => byte == b'\\',
+            7 => byte == b'u',
+            _ => byte.is_ascii_hexdigit(),
+        }
+    }
+
     /// With one more byte, one that JSON allows here.
-    pub(super) fn with(mut self, byte: u8) -> Self {
+    pub(crate) fn with(mut self, byte: u8) -> Self {
         if let Some(place) = self.bytes.get_mut(usize::from(self.length)) {
             *place = byte;
             self.length += 1;
@@ -40,7 +50,7 @@ impl Spelling {
     }
 
     /// The code point, if the escape is whole.
-    pub(super) fn decoded(self) -> Option<char> {
+    pub(crate) fn decoded(self) -> Option<char> {
         match *self.read() {
             [b'\\', byte] => SHORT.iter().find(|short| short.0 == byte).map(|&(_, meant)| char::from(meant)),
             [_, _, ref digits @ ..] if self.length as usize == Self::NUMBER => {
@@ -51,6 +61,16 @@ impl Spelling {
                 char::from_u32(paired((high, high), (low, low)).0)
             }
             _ => None,
+        }
+    }
+
+    /// Whether it may mean what has to be escaped: a control character, a quote or a backslash.
+    pub(crate) fn may_be_needed(self) -> bool {
+        let is_needed =
+            |low: u32, high: u32| low < 0x20 || [0x22, 0x5C].iter().any(|at| (low..=high).contains(at));
+        match self.decoded() {
+            Some(meant) => is_needed(meant.into(), meant.into()),
+            None => self.may_become().iter().any(|&(low, high)| is_needed(low, high)),
         }
     }
 
@@ -109,6 +129,16 @@ mod tests {
         }
         for text in ["", r"\", r"\u", r"\u00e", r"\ud83d", r"\ud83d\ude0"] {
             assert_eq!(spelling(text).decoded(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_need_not_be_escaped_is_known_early() {
+        for text in [r"\", r"\n", r"\u", r"\u00", r"\u001", r"\u005", r"\u005c", r"\u0022", "\\\""] {
+            assert!(spelling(text).may_be_needed(), "{text}");
+        }
+        for text in [r"\/", r"\u01", r"\u006", r"\u0061", r"\ud83d", r"\u005b"] {
+            assert!(!spelling(text).may_be_needed(), "{text}");
         }
     }
 

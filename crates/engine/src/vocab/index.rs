@@ -6,6 +6,7 @@ use super::plain_rows::PlainRows;
 use super::shapes::Shapes;
 use super::trie::Trie;
 use super::{TokenId, TokenTable};
+use crate::config::Crossing;
 use crate::mask::{Doubtful, SharedMasks, SharedParts, SharedTables};
 
 /// The trie of all tokens, their shapes, and the token tables of terminals.
@@ -19,6 +20,7 @@ pub(crate) struct TokenIndex {
     /// The masks, and parts of masks, that grammars share.
     pub(crate) masks: SharedMasks,
     pub(crate) parts: SharedParts,
+    crossing: OnceLock<Arc<Crossing>>,
     /// The tokens that may hold two keys.
     pub(crate) doubtful: Doubtful,
 }
@@ -40,6 +42,7 @@ impl TokenIndex {
             tables: SharedTables::default(),
             masks: SharedMasks::default(),
             parts: SharedParts::default(),
+            crossing: OnceLock::new(),
             doubtful: Doubtful::default(),
         }
     }
@@ -57,6 +60,11 @@ impl TokenIndex {
                 |token: &u32| table.token_bytes(TokenId(*token)).iter().filter(is_quote).nth(1).is_some();
             (0..table.len() as u32).filter(has_two).collect()
         })
+    }
+
+    /// The tokens that reach from one item of an array into the next.
+    pub(crate) fn crossing(&self, table: &TokenTable) -> &Crossing {
+        self.crossing.get_or_init(|| Crossing::new(table))
     }
 
     /// The shapes of all tokens that have bytes.

@@ -24,9 +24,16 @@ pub struct RuleOptions {
     pub lazy: bool,
     /// The sampling temperature that is advised inside the rule.
     pub temperature: Option<f32>,
+    /// What it matches is a JSON array of which no two items are equal.
+    pub distinct_items: bool,
 }
 
 impl RuleOptions {
+    /// Whether the engine must know while it reads that it is in the rule.
+    pub fn needs_frame(&self) -> bool {
+        self.max_tokens.is_some() || self.distinct_items
+    }
+
     /// Whether anything is recorded.
     pub fn captures(&self) -> bool {
         self.capture.is_some() || self.stop_capture.is_some()

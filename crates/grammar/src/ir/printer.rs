@@ -255,8 +255,16 @@ fn members(layout: &members::Layout, parts: &[String]) -> String {
 }
 
 fn options(options: &RuleOptions) -> String {
-    let RuleOptions { max_tokens, max_chars, capture, hidden_bytes, stop_capture, lazy, temperature } =
-        options;
+    let RuleOptions {
+        max_tokens,
+        max_chars,
+        capture,
+        hidden_bytes,
+        stop_capture,
+        lazy,
+        temperature,
+        distinct_items,
+    } = options;
     let what = if stop_capture.is_some() { "stop" } else { "suffix" };
     let shown: Vec<String> = [
         max_tokens.map(|count| format!("max_tokens={count}")),
@@ -266,6 +274,7 @@ fn options(options: &RuleOptions) -> String {
         stop_capture.as_deref().map(|name| format!("stop_capture={}", quoted(name))),
         lazy.then(|| "lazy".to_owned()),
         temperature.map(|value| format!("temperature={value}")),
+        distinct_items.then(|| "distinct_items".to_owned()),
     ]
     .into_iter()
     .flatten()

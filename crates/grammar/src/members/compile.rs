@@ -132,11 +132,9 @@ impl Conditions {
         let mut sums = self.endless.clone();
         for family in &self.families {
             if let Some((_, supply)) = family.supply {
-                let some = self.classes[family.candidate.class as usize]
-                    .maybe
-                    .times(supply.min(self.bounds.most_members()), &self.bounds);
-                sums = sums.and(&some, &self.bounds);
-                check_sums(&sums, budget)?;
+                let class = &self.classes[family.candidate.class as usize];
+                let some = times(&class.maybe, supply.min(self.bounds.most_members()), &self.bounds, budget)?;
+                sums = sum(&sums, &some, &self.bounds, budget)?;
             }
         }
         let mut suffix = vec![sums];
@@ -146,13 +144,12 @@ impl Conditions {
             let after = &suffix[suffix.len() - 1];
             let next = match self.order {
                 Order::Sequence => {
-                    let taken = class.once.and(after, &self.bounds);
+                    let taken = sum(&class.once, after, &self.bounds, budget)?;
                     if self.may_stop[at] { taken.or(&Sums::nothing(&self.bounds)) } else { taken }
                 }
-                _ if self.required[at] => class.once.and(after, &self.bounds),
-                _ => class.maybe.and(after, &self.bounds),
+                _ if self.required[at] => sum(&class.once, after, &self.bounds, budget)?,
+                _ => sum(&class.maybe, after, &self.bounds, budget)?,
             };
-            check_sums(&next, budget)?;
             all += next.len();
             if all > MAX_ALL_SUMS {
                 return Err(too_many_sums());
@@ -201,10 +198,8 @@ impl Conditions {
             *sum = sum.saturating_add(count);
         }
         for (class, count) in counts {
-            let some = self.classes[class as usize].maybe.times(count.min(most), &self.bounds);
-            check_sums(&some, budget)?;
-            sums = sums.and(&some, &self.bounds);
-            check_sums(&sums, budget)?;
+            let some = times(&self.classes[class as usize].maybe, count.min(most), &self.bounds, budget)?;
+            sums = sum(&sums, &some, &self.bounds, budget)?;
         }
         Ok(())
     }
@@ -216,9 +211,26 @@ fn too_many_sums() -> Error {
         .with_help("give fewer counters, or smaller bounds, to the members of the list")
 }
 
-fn check_sums(sums: &Sums, budget: &Budget) -> Result<()> {
-    budget.tick()?;
-    if sums.len() > MAX_SUMS { Err(too_many_sums()) } else { Ok(()) }
+/// The sums of one and the other, if they are not too many.
+fn sum(one: &Sums, other: &Sums, bounds: &Bounds, budget: &Budget) -> Result<Sums> {
+    if !budget.count_sums(one.len().saturating_mul(other.len()))? {
+        return Err(too_many_sums());
+    }
+    let sums = one.and(other, bounds);
+    if sums.len() > MAX_SUMS { Err(too_many_sums()) } else { Ok(sums) }
+}
+
+/// The sums of `count` of them, if they are not too many; of a single one, what is beyond an upper bound is still there.
+fn times(sums: &Sums, count: u32, bounds: &Bounds, budget: &Budget) -> Result<Sums> {
+    match count {
+        0 => Ok(Sums::nothing(bounds)),
+        1 => Ok(sums.clone()),
+        _ => {
+            let half = times(sums, count / 2, bounds, budget)?;
+            let all = sum(&half, &half, bounds, budget)?;
+            if count.is_multiple_of(2) { Ok(all) } else { sum(&all, sums, bounds, budget) }
+        }
+    }
 }
 
 /// Entries that ask for a forbidden one are forbidden.
@@ -267,13 +279,10 @@ fn endless(families: &[Family], classes: &[Class], bounds: &Bounds, budget: &Bud
         let mut some = class.maybe.clone();
         let mut count = 1;
         while count < bounds.most_members() {
-            check_sums(&some, budget)?;
-            some = some.and(&some, bounds);
+            some = sum(&some, &some, bounds, budget)?;
             count = count.saturating_mul(2);
         }
-        check_sums(&some, budget)?;
-        sums = sums.and(&some, bounds);
-        check_sums(&sums, budget)?;
+        sums = sum(&sums, &some, bounds, budget)?;
     }
     Ok(sums)
 }

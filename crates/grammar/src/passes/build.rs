@@ -116,7 +116,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
         work.declare(rule.name.clone(), rule.options.temperature)?;
     }
     for (id, rule) in grammar.rules().filter(|(id, _)| reachable[id.index()] && !is_ready(*id)) {
-        let target = work.counted(MachineRuleId(id.0), rule)?;
+        let target = work.framed(MachineRuleId(id.0), rule)?;
         work.define(target, rule.body);
         work.run()?;
     }
@@ -185,9 +185,9 @@ impl Work<'_> {
         Ok(MachineRuleId(self.draft.rules.len() as u32 - 1))
     }
 
-    /// The rule that gets the body: itself, or where its tokens are counted another that it calls.
-    fn counted(&mut self, id: MachineRuleId, rule: &Rule) -> Result<MachineRuleId> {
-        if rule.options.max_tokens.is_none() {
+    /// The rule that gets the body: itself, or where its tokens are counted or its items compared another that it calls.
+    fn framed(&mut self, id: MachineRuleId, rule: &Rule) -> Result<MachineRuleId> {
+        if !rule.options.needs_frame() {
             return Ok(id);
         }
         let (start, end) = self.draft.ends_of(id);
@@ -196,7 +196,8 @@ impl Work<'_> {
         if self.nullable[rule.body.index()] {
             self.draft.jump(start, end);
         }
-        self.draft.node_mut(end).max_tokens = rule.options.max_tokens;
+        let end = self.draft.node_mut(end);
+        (end.max_tokens, end.distinct_items) = (rule.options.max_tokens, rule.options.distinct_items);
         Ok(inner)
     }
 

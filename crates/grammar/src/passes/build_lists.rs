@@ -114,7 +114,8 @@ impl Work<'_> {
         let before_keys = edge(layout.separator, Side::Last);
         let mut after_keys = ByteSet::NONE;
         for variant in layout.others.iter().flat_map(|others| &others.variants) {
-            after_keys.add_all(edge(variant.value, Side::First));
+            let is_nothing = self.nullable[parts[variant.value as usize].index()];
+            after_keys.add_all(if is_nothing { ByteSet::ALL } else { edge(variant.value, Side::First) });
         }
         let conditions = Arc::clone(&self.conditions[&id]);
         let nullable = self.nullable[id.index()];

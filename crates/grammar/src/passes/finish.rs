@@ -40,6 +40,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
     stars::mark(&mut nodes, &rules, budget)?;
     let has_temperatures = nodes.iter().any(|node| node.temperature.is_some());
     let counts_tokens = nodes.iter().any(|node| node.max_tokens.is_some());
+    let compares_items = nodes.iter().any(|node| node.distinct_items);
     let mut machine = Machine {
         exprs: draft.exprs,
         token_sets: draft.token_sets,
@@ -51,6 +52,7 @@ pub fn finish(mut draft: Draft, budget: &Budget) -> Result<Machine> {
         accepts_empty: draft.accepts_empty,
         has_temperatures,
         counts_tokens,
+        compares_items,
         block: None,
     };
     if let Some((rule, ready)) = draft.ready {

@@ -65,7 +65,7 @@ pub(super) fn inlined(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
             let cost = fact.size.saturating_mul(uses[id.index()]);
             let affordable = single || fact.size <= SMALL || (fact.regular && cost <= copies_left);
             let wanted = fact.regular || single;
-            let is_plain = rule.options.temperature.is_none() && rule.options.max_tokens.is_none();
+            let is_plain = rule.options.temperature.is_none() && !rule.options.needs_frame();
             let may = !recursive && is_plain && fact.depth <= DEPTH;
             if may && wanted && affordable {
                 if single {

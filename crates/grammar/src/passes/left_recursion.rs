@@ -32,7 +32,7 @@ pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
         draft.ranks = Some(ranks);
         return Ok(draft);
     }
-    check_counted(&draft, &found)?;
+    check_framed(&draft, &found)?;
     let mut circle_of = vec![None; draft.rules.len()];
     for (at, circle) in found.iter().enumerate() {
         circle.iter().for_each(|rule| circle_of[rule.0 as usize] = Some(at));
@@ -62,15 +62,22 @@ pub fn eliminate(mut draft: Draft, budget: &Budget) -> Result<Draft> {
     Ok(draft)
 }
 
-/// Fails if the tokens of a rule that recurses on the left are counted: in a loop, there is no frame that could.
-fn check_counted(draft: &Draft, circles: &[Vec<MachineRuleId>]) -> Result<()> {
-    let is_counted =
-        |rule: &&MachineRuleId| draft.nodes[draft.ends_of(**rule).1.0 as usize].max_tokens.is_some();
-    let Some(rule) = circles.iter().flatten().find(is_counted) else { return Ok(()) };
-    let name = &draft.rules[rule.0 as usize].name;
-    Err(Error::unsupported(format!(
-        "the option `max_tokens` of rule `{name}` cannot be enforced: the rule calls itself before anything is read"
-    )))
+/// Fails if the tokens of a rule that recurses on the left are counted, or its items compared: in a loop, there is no frame
+/// that could.
+fn check_framed(draft: &Draft, circles: &[Vec<MachineRuleId>]) -> Result<()> {
+    for &rule in circles.iter().flatten() {
+        let end = &draft.nodes[draft.ends_of(rule).1.0 as usize];
+        let option = match (end.max_tokens, end.distinct_items) {
+            (Some(_), _) => "max_tokens",
+            (None, true) => "distinct_items",
+            (None, false) => continue,
+        };
+        let name = &draft.rules[rule.0 as usize].name;
+        return Err(Error::unsupported(format!(
+            "the option `{option}` of rule `{name}` cannot be enforced: the rule calls itself before anything is read"
+        )));
+    }
+    Ok(())
 }
 
 /// The rules that are called anywhere in the automaton that starts at `start`.

@@ -6,8 +6,9 @@
 //!   end in time; here such a string is not in the language.
 //!
 //! Captures and temperatures say nothing about the language and stay, and so does `max_tokens`, which counts what only the
-//! engine sees. But a conjunction becomes one automaton, in which the rules that it was made of are gone; so a rule that
-//! captures, advises on temperature or counts its tokens cannot be used below one that is lazy or bounded.
+//! engine sees, and `distinct_items`, which compares what the engine reads. But a conjunction becomes one automaton, in
+//! which the rules that it was made of are gone; so a rule that captures, advises on temperature, counts its tokens or
+//! compares its items cannot be used below one that is lazy or bounded.
 
 use super::{analysis, graph, linear};
 use crate::error::{Error, Result};
@@ -111,6 +112,9 @@ fn obstacle_below(grammar: &Grammar, obstacles: &[Option<String>], callee: u32) 
     }
     if options.max_tokens.is_some() {
         return Some(format!("the tokens of rule `{}`, which it uses, are counted", name()));
+    }
+    if options.distinct_items {
+        return Some(format!("the items of rule `{}`, which it uses, are compared", name()));
     }
     obstacles[callee as usize].clone()
 }

@@ -41,6 +41,7 @@ impl Ready {
         let is_plain = !machine.accepts_empty
             && !machine.has_temperatures
             && !machine.counts_tokens
+            && !machine.compares_items
             && machine.token_sets.is_empty()
             && machine.tagged.is_empty();
         let is_first = machine.root == MachineRuleId(0) && machine.rules[0].start == NodeId(0);

@@ -206,7 +206,7 @@ impl<'s, S: ExprSource> Survey<'s, S> {
                 .with_help("put the conjunction or the complement inside of JsonText")),
             Expr::Rule(rule) => {
                 let options = self.source.rule_options(*rule);
-                let limited = options.max_tokens.is_some() || options.max_chars.is_some() || options.lazy;
+                let limited = options.needs_frame() || options.max_chars.is_some() || options.lazy;
                 if limited || options.captures() {
                     return Err(misplaced("a rule with a limit, `lazy` or a capture"));
                 }

@@ -6,7 +6,7 @@ use super::suggest;
 use crate::error::{Error, Result};
 use crate::ir::RuleOptions;
 
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "max_tokens",
     "max_chars",
     "capture",
@@ -15,6 +15,7 @@ const NAMES: [&str; 8] = [
     "stop_capture",
     "lazy",
     "temperature",
+    "distinct_items",
 ];
 
 /// What XGrammar's printer writes for markers of more than one length. The numbers are those of rules inside of XGrammar,
@@ -141,6 +142,10 @@ impl<'s> Reader<'s> {
             "lazy" => {
                 needs(false, "no value")?;
                 options.lazy = true;
+            }
+            "distinct_items" => {
+                needs(false, "no value")?;
+                options.distinct_items = true;
             }
             "capture" if has_value => options.capture = Some(self.capture_name()?),
             "capture" => options.capture = Some(rule.to_owned()),

@@ -249,7 +249,11 @@ impl<'b> Expander<'b> {
             }
         }
         if self.open.len() >= MAX_DEPTH {
-            return Err(Error::limit("the nesting of references and applicators", MAX_DEPTH, "max_depth"));
+            let message = format!(
+                "references and keywords such as allOf are nested more than {MAX_DEPTH} deep at one value"
+            );
+            return Err(Error::new(ErrorKind::Limit, message)
+                .with_help("put into one schema what is said of one value, or refer to it directly"));
         }
         self.open.insert(id);
         let left_out = self.left_out;

@@ -126,7 +126,7 @@ const TABLE: &[(&str, &str)] = &[
     ("root[max_token=1] ::= \"a\"", "1:6 there is no rule option `max_token` (did you mean `max_tokens`?)"),
     (
         "root[wide] ::= \"a\"",
-        "1:6 there is no rule option `wide` (the options are max_tokens, max_chars, capture, capture_hidden_suffix_bytes, capture_hidden_stop_bytes, stop_capture, lazy, temperature)",
+        "1:6 there is no rule option `wide` (the options are max_tokens, max_chars, capture, capture_hidden_suffix_bytes, capture_hidden_stop_bytes, stop_capture, lazy, temperature, distinct_items)",
     ),
     ("root[max_tokens] ::= \"a\"", "1:6 the option `max_tokens` takes a number: `max_tokens=N`"),
     ("root[max_tokens=-1] ::= \"a\"", "1:17 expected a number without a sign"),
@@ -139,11 +139,11 @@ const TABLE: &[(&str, &str)] = &[
     ("root[lazy, lazy] ::= \"a\"", "1:12 the option `lazy` is given twice"),
     (
         "root[lazy,] ::= \"a\"",
-        "1:11 expected the name of a rule option (the options are max_tokens, max_chars, capture, capture_hidden_suffix_bytes, capture_hidden_stop_bytes, stop_capture, lazy, temperature)",
+        "1:11 expected the name of a rule option (the options are max_tokens, max_chars, capture, capture_hidden_suffix_bytes, capture_hidden_stop_bytes, stop_capture, lazy, temperature, distinct_items)",
     ),
     (
         "root[] ::= \"a\"",
-        "1:6 expected the name of a rule option (the options are max_tokens, max_chars, capture, capture_hidden_suffix_bytes, capture_hidden_stop_bytes, stop_capture, lazy, temperature)",
+        "1:6 expected the name of a rule option (the options are max_tokens, max_chars, capture, capture_hidden_suffix_bytes, capture_hidden_stop_bytes, stop_capture, lazy, temperature, distinct_items)",
     ),
     ("root[lazy capture] ::= \"a\"", "1:11 expected `,` or `]`"),
     ("root[stop_capture=\"x\"] ::= \"a\"", "1:5 `stop_capture` needs `capture_hidden_stop_bytes=N`"),

@@ -182,8 +182,8 @@ fn plans() -> impl Strategy<Value = Plan> {
 fn options() -> impl Strategy<Value = RuleOptions> {
     let count = || prop::option::of(0..2_000_000_000_u32);
     let temperature = prop::option::of((0.0..1.0e30_f32).prop_map(|value| value));
-    (count(), count(), prop::option::of(".{1,5}"), any::<bool>(), temperature).prop_map(
-        |(max_tokens, max_chars, capture, lazy, temperature)| RuleOptions {
+    (count(), count(), prop::option::of(".{1,5}"), any::<bool>(), temperature, any::<bool>()).prop_map(
+        |(max_tokens, max_chars, capture, lazy, temperature, distinct_items)| RuleOptions {
             hidden_bytes: max_chars.unwrap_or(0) % 3 + u32::from(lazy),
             stop_capture: capture.clone().filter(|_| lazy),
             max_tokens,
@@ -191,6 +191,7 @@ fn options() -> impl Strategy<Value = RuleOptions> {
             capture,
             lazy,
             temperature,
+            distinct_items,
         },
     )
 }

@@ -2,21 +2,22 @@
 //!
 //! An array with nothing but a prefix, a rest and bounds is a sequence and a counted repeat. Where the conditions reach
 //! from one item to another it is a list of members: `contains` counts items, and in an array without repeats every
-//! item is there once.
+//! item is there once. What cannot be listed, numbers, arrays and objects, the engine compares.
 
 use smallvec::smallvec;
 
 use super::super::values::ValueSet;
 use super::super::values::arrays::ArrayShape;
 use super::super::values::formula::FormulaId;
-use super::super::values::texts::TextSet;
+use super::super::values::texts::{TextSet, least};
 use super::Emitter;
 use super::choices::{Choice, Condition};
+use super::endless::Room;
 use super::layout::{Around, Depth};
 use super::objects::Parts;
-use crate::error::{Error, Result};
-use crate::ir::ExprId;
+use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Variant, Variants};
+use crate::ir::{ExprId, RuleOptions};
 
 /// So many items of different schemas may be listed one by one where no two are equal.
 const MAX_TUPLE: usize = 64;
@@ -36,31 +37,72 @@ impl Emitter<'_> {
         }
         let single = shape.max.is_some_and(|max| max <= 1);
         if shape.unique && !single {
-            return self.unique(&shape, around, below);
+            return self.without_repeats(&shape, around, below);
         }
+        self.items(&shape, around, below)
+    }
+
+    /// An array whose items may be equal.
+    fn items(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
         if shape.contains.is_empty() {
-            self.plain(&shape, around, below)
+            self.plain(shape, around, depth)
         } else {
-            self.counted(&shape, around, below)
+            self.counted(shape, around, depth)
         }
+    }
+
+    /// An array without repeats. Strings and words make a list, whose masks cost least; everything else is compared, however it
+    /// is written.
+    fn without_repeats(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
+        let mut is_list = true;
+        for &item in shape.prefix.iter().chain([&shape.rest]) {
+            let set = self.set_of(item)?;
+            is_list &= set.numbers.is_empty() && set.arrays.is_empty() && set.objects.is_empty();
+        }
+        if !is_list && let Some(compared) = self.compared(shape, around, depth)? {
+            return Ok(compared);
+        }
+        match self.unique(shape, around) {
+            Err(error) if is_list && error.kind() == ErrorKind::Unsupported => {
+                self.compared(shape, around, depth)?.ok_or(error)
+            }
+            result => result,
+        }
+    }
+
+    /// An array without repeats whose items are compared as they are read. None if it might come to a place where all items
+    /// that could come have been there.
+    fn compared(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<Option<ExprId>> {
+        let max = match self.room_to_differ(shape)? {
+            Room::Endless => shape.max,
+            Room::AtMost(most) if most >= shape.min => least(shape.max, Some(most)),
+            Room::AtMost(_) | Room::Unknown => return Ok(None),
+        };
+        let body = self.items(&ArrayShape { max, ..shape.clone() }, around, depth)?;
+        let name = format!("distinct_{}", self.builder().rule_count());
+        let rule = self.builder().declare(name);
+        let options = RuleOptions { distinct_items: true, ..RuleOptions::default() };
+        self.builder().define(rule, body, options);
+        Ok(Some(self.builder().rule(rule)))
     }
 
     /// A sequence: the prefix, as far as it is there, and the rest.
     fn plain(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
-        let mut tail = self.rest(shape, around, depth)?;
+        // From the last part to the first. A sequence is put together where it is optional, and not for each of its items.
+        let mut parts = vec![self.rest(shape, around, depth)?];
         for (place, &item) in shape.prefix.iter().enumerate().rev() {
             let value = self.value(item, depth)?;
-            let needed = (place as u32) < shape.min;
+            let is_needed = (place as u32) < shape.min || (place == 0 && around.tight_if_empty);
             let builder = self.builder();
             let separator = if place == 0 { builder.empty() } else { around.separator };
-            let through = builder.seq([separator, value, around.after, tail]);
-            tail = if needed || (place == 0 && around.tight_if_empty) {
-                through
-            } else {
-                builder.optional(through)
-            };
+            parts.extend([around.after, value, separator]);
+            if !is_needed {
+                let through = builder.seq(parts.drain(..).rev());
+                parts.push(builder.optional(through));
+            }
         }
         let builder = self.builder();
+        let tail = builder.seq(parts.into_iter().rev());
         let (open, close) = (builder.bytes("["), builder.bytes("]"));
         let full = builder.seq([open, around.open, tail, around.close, close]);
         if around.tight_if_empty && shape.min == 0 {
@@ -118,7 +160,7 @@ impl Emitter<'_> {
             unique: false,
         };
         let may_be_empty = shape.min == 0 && shape.contains.iter().all(|count| count.min == 0);
-        Ok(self.bracketed(("[", "]"), around, layout, parts, may_be_empty))
+        self.bracketed(("[", "]"), around, layout, parts, may_be_empty)
     }
 
     fn counted_item(
@@ -147,8 +189,8 @@ impl Emitter<'_> {
         Ok(variants)
     }
 
-    /// An array without repeats: of values that can be listed, and of strings.
-    fn unique(&mut self, shape: &ArrayShape, around: Around, depth: Depth) -> Result<ExprId> {
+    /// An array without repeats, as a list: of values that can be listed, and of strings.
+    fn unique(&mut self, shape: &ArrayShape, around: Around) -> Result<ExprId> {
         if !shape.contains.is_empty() {
             return Err(Error::unsupported("uniqueItems beside `contains`"));
         }
@@ -159,7 +201,6 @@ impl Emitter<'_> {
             return Err(Error::unsupported("uniqueItems beside items of different schemas"));
         }
         let set = self.set_of(shape.rest)?;
-        let _ = depth;
         let mut parts = Parts::default();
         let builder = self.builder();
         let empty = builder.empty();
@@ -303,8 +344,10 @@ fn settled(shape: &ArrayShape) -> ArrayShape {
 /// The values of a set other than strings, written out.
 fn listed_scalars(set: &ValueSet) -> Result<Vec<String>> {
     if !set.arrays.is_empty() || !set.objects.is_empty() {
-        return Err(Error::unsupported("uniqueItems where items may be arrays or objects")
-            .with_help("give the items a type: strings, booleans, null, integers of a small range"));
+        return Err(Error::unsupported(
+            "uniqueItems of arrays or objects that may run out, or be too many to tell",
+        )
+        .with_help("let the items have a part of which there is no end, such as a string"));
     }
     let mut listed = Vec::new();
     for (there, text) in [(set.null, "null"), (set.truth, "true"), (set.falsity, "false")] {
@@ -315,7 +358,7 @@ fn listed_scalars(set: &ValueSet) -> Result<Vec<String>> {
     if !set.numbers.is_empty() {
         let Some(numbers) = set.numbers.listed(MAX_LISTED) else {
             return Err(Error::unsupported(format!(
-                "uniqueItems where items may be numbers, except of a range of at most {MAX_LISTED}"
+                "uniqueItems of numbers that may run out, and are more than {MAX_LISTED} or hard to count"
             )));
         };
         listed.extend(numbers.iter().map(ToString::to_string));

@@ -7,6 +7,7 @@
 mod any_value;
 mod arrays;
 mod choices;
+mod endless;
 mod layout;
 mod objects;
 mod styles;
@@ -15,7 +16,7 @@ use std::rc::Rc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::documents::SchemaId;
+use super::documents::{Json, SchemaId};
 use super::expand::{Expander, UNWRITTEN};
 use super::keywords;
 use super::report::{Finding, Outcome};
@@ -199,10 +200,13 @@ impl Emitter<'_> {
         }
         let keyword = relation_in(error.message());
         let Some(schema) = self.schema_with(formula, keyword) else {
-            return error;
+            return error.at(Place::Pointer(String::new()));
         };
         let mut pointer = self.expander.documents.pointer(schema);
-        if let Some(keyword) = keyword.filter(|keyword| self.has_keyword(schema, keyword)) {
+        if let Some(keyword) = keyword
+            && let Some(place) = place_of(self.expander.documents.json(schema), keyword)
+        {
+            pointer.push_str(&place);
             pointer.push('/');
             pointer.push_str(keyword);
         }
@@ -314,7 +318,7 @@ impl Emitter<'_> {
         for shape in &set.objects {
             let expr = match self.object(shape, depth) {
                 Err(error) if self.widens(&error, formula) => {
-                    self.object(&shape.without_witnesses(), depth)?
+                    self.object(&shape.without_relations(), depth)?
                 }
                 result => result.map_err(|error| self.place(error, formula))?,
             };
@@ -347,5 +351,36 @@ impl Emitter<'_> {
 /// The keyword that a refusal speaks of. Those that relate items to each other are refused only here, once it is known
 /// what the items are, and so are formats, once it is known what else is asked for.
 fn relation_in(message: &str) -> Option<&'static str> {
-    ["uniqueItems", "contains", "format"].into_iter().find(|keyword| message.contains(keyword))
+    let known = [
+        ("uniqueItems", "uniqueItems"),
+        ("contains", "contains"),
+        ("format", "format"),
+        ("the multiples of", "multipleOf"),
+        ("ask for each other", "dependentRequired"),
+        ("ask for others", "dependentRequired"),
+    ];
+    known.into_iter().find(|(words, _)| message.contains(words)).map(|(_, keyword)| keyword)
+}
+
+/// Where a schema has a keyword that speaks of the same value: in itself, or in a schema that holds beside it.
+fn place_of(schema: &Json<'_>, keyword: &str) -> Option<String> {
+    const MOST: usize = 200;
+    let mut waiting = std::collections::VecDeque::from([(schema, String::new())]);
+    for _ in 0..MOST {
+        let (at, place) = waiting.pop_front()?;
+        if at.get(keyword).is_some() {
+            return Some(place);
+        }
+        for name in ["allOf", "anyOf", "oneOf"] {
+            if let Some(Json::Array(items)) = at.get(name) {
+                waiting.extend(
+                    items.iter().enumerate().map(|(item, json)| (json, format!("{place}/{name}/{item}"))),
+                );
+            }
+        }
+        for name in ["if", "then", "else", "not"] {
+            waiting.extend(at.get(name).map(|json| (json, format!("{place}/{name}"))));
+        }
+    }
+    None
 }

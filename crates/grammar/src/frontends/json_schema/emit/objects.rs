@@ -63,7 +63,7 @@ impl Emitter<'_> {
             layout.counters[0].min = layout.counters[0].min.max(1);
         }
         let may_be_empty = shape.min == 0 && shape.required.is_empty() && shape.witnesses.is_empty();
-        Ok(self.bracketed(("{", "}"), around, layout, parts, may_be_empty))
+        self.bracketed(("{", "}"), around, layout, parts, may_be_empty)
     }
 
     /// The members of an object as a list of tags.
@@ -113,13 +113,12 @@ impl Emitter<'_> {
             implies,
             unique: true,
         };
-        self.check_decided(&layout, &list.parts)?;
         Ok((layout, list.parts))
     }
 
-    /// Fails where keys that ask for others and counts cannot be decided together, which only compiling would find out.
-    fn check_decided(&mut self, layout: &List, parts: &Parts) -> Result<()> {
-        if layout.implies.is_empty() || layout.counters.iter().all(|count| count.max.is_none()) {
+    /// Fails where it cannot be decided which members may come, or would take too long, which only compiling would find out.
+    pub(super) fn check_decided(&mut self, layout: &List, parts: &Parts) -> Result<()> {
+        if layout.implies.is_empty() && layout.counters.len() == 1 {
             return Ok(());
         }
         let never = self.builder().never();
@@ -136,16 +135,18 @@ impl Emitter<'_> {
         layout: List,
         parts: Parts,
         may_be_empty: bool,
-    ) -> ExprId {
+    ) -> Result<ExprId> {
+        let layout = tidy(layout);
+        self.check_decided(&layout, &parts)?;
         let builder = self.builder();
-        let members = builder.members(tidy(layout), parts.0);
+        let members = builder.members(layout, parts.0);
         let (open, close) = (builder.bytes(open), builder.bytes(close));
         let full = builder.seq([open, around.open, members, around.close, close]);
         if around.tight_if_empty && may_be_empty {
             let empty = builder.seq([open, close]);
-            return builder.alt([empty, full]);
+            return Ok(builder.alt([empty, full]));
         }
-        full
+        Ok(full)
     }
 
     fn regions(&mut self, shape: &ObjectShape) -> Result<Rc<[Region]>> {

@@ -191,8 +191,8 @@ pub static REGISTRY: [Format; 19] = [
         name: "hostname",
         about: "a host name (RFC 1123) of labels of at most 63 characters, at most 253 in all",
         narrower: Some(
-            "no label begins with `xn--`, since Punycode cannot be checked; the last of several labels begins with a \
-             letter",
+            "no label begins with `xn--`, since Punycode cannot be checked; a single label is not of digits alone, and \
+             the last of several begins with a letter",
         ),
         wider: Some(r"^[A-Za-z0-9.-]*[A-Za-z-][A-Za-z0-9.-]*$|^[0-9]+\.?$"),
         longest: Some(253),

@@ -257,8 +257,9 @@ pub fn regions(patterns: &[ExprId], languages: &mut Languages<'_>) -> Result<Rc<
             parts.extend(region.split(pattern, &automaton, languages.budget)?);
         }
         if parts.len() > MAX_REGIONS {
-            let message = format!("the patterns of keys overlap in more than {MAX_REGIONS} ways");
-            return Err(Error::new(ErrorKind::Limit, message));
+            let message = format!("keys can match the patterns of an object in more than {MAX_REGIONS} ways");
+            return Err(Error::new(ErrorKind::Limit, message)
+                .with_help("put patterns that ask for the same into one: `^(a|b)`"));
         }
         found = parts;
     }

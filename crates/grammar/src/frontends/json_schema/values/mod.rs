@@ -78,7 +78,7 @@ impl Algebra<'_> {
         if self.cost <= MAX_COST {
             return Ok(());
         }
-        let message = "the alternatives of the schema are put together in too many pairs";
+        let message = "the parts of the schema are put together in too many pairs";
         Err(Error::new(ErrorKind::Limit, message).with_help(OVERLAPS))
     }
 }
@@ -189,18 +189,25 @@ impl ValueSet {
             falsity: self.falsity || other.falsity,
             truth: self.truth || other.truth,
             numbers: self.numbers.unite(&other.numbers, algebra.languages.budget)?,
-            digits_only: match (self.numbers.is_empty(), other.numbers.is_empty()) {
-                (true, true) => false,
-                (true, false) => other.digits_only,
-                (false, true) => self.digits_only,
-                (false, false) => self.digits_only && other.digits_only,
-            },
+            digits_only: self.is_digits_only_with(other, algebra)?,
             texts: self.texts.unite(&other.texts, &mut algebra.languages)?,
             arrays: joined(&self.arrays, &other.arrays, ArrayShape::is_any, ArrayShape::is_annotated)?,
             objects: joined(&self.objects, &other.objects, ObjectShape::is_any, |shape| {
                 shape.is_annotated() || algebra.closes && shape.asks_for_keys()
             })?,
         })
+    }
+
+    /// Whether the numbers of either are spelled in digits. Where one set asks for that and the other does not, the numbers of
+    /// the one may not be spelled otherwise, unless the other has them all.
+    fn is_digits_only_with(&self, other: &Self, algebra: &mut Algebra<'_>) -> Result<bool> {
+        let (strict, free) = match (self.digits_only, other.digits_only) {
+            (true, false) => (self, other),
+            (false, true) => (other, self),
+            (both, _) => return Ok(both),
+        };
+        let common = strict.numbers.intersect(&free.numbers, algebra.languages.budget)?;
+        Ok(common != strict.numbers)
     }
 
     /// All other values.
@@ -220,7 +227,8 @@ impl ValueSet {
             falsity: !self.falsity,
             truth: !self.truth,
             numbers: self.numbers.complement(algebra.languages.budget)?,
-            digits_only: false,
+            // Whole numbers that are spelled otherwise are missing here, so that the complement of this does not have them.
+            digits_only: self.digits_only,
             texts: self.texts.complement(&mut algebra.languages)?,
             arrays,
             objects,
@@ -434,9 +442,12 @@ pub fn check_count(count: usize) -> Result<()> {
     if count <= MAX_SHAPES {
         return Ok(());
     }
-    let message = format!("the alternatives of the schema multiply to more than {MAX_SHAPES} shapes");
+    let message = format!(
+        "a value of the schema has more than {MAX_SHAPES} alternatives that are arrays or objects, once all are \
+         multiplied out"
+    );
     Err(Error::new(ErrorKind::Limit, message).with_help(OVERLAPS))
 }
 
 const OVERLAPS: &str =
-    "overlapping alternatives under oneOf, not and if are the usual reason; make them disjoint";
+    "overlapping alternatives under oneOf, not and if are the usual reason: make them disjoint, or fewer";

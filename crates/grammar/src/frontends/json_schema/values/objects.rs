@@ -126,10 +126,10 @@ impl ObjectShape {
         self.max.is_some_and(|max| max as usize <= self.required.len())
     }
 
-    /// The same without the members that are known by their values.
+    /// The same without the members that are known by their values, and without keys that ask for others.
     #[must_use]
-    pub fn without_witnesses(&self) -> Self {
-        ObjectShape { witnesses: Vec::new(), ..self.clone() }
+    pub fn without_relations(&self) -> Self {
+        ObjectShape { witnesses: Vec::new(), implies: Vec::new(), ..self.clone() }
     }
 
     /// Requires a key.

@@ -331,6 +331,30 @@ impl TextSet {
         }
     }
 
+    /// Whether it is known to write no end of texts, or more than anybody lists.
+    pub fn is_endless(&self, languages: &mut Languages<'_>) -> Result<bool> {
+        /// No array has so many items.
+        const ENDLESS: u64 = 1 << 32;
+        /// Longer texts need not be looked at.
+        const LONG: u32 = 64;
+        let most = match self {
+            TextSet::Finite(_) => return Ok(false),
+            TextSet::Language { conjuncts, min, max, written_max } if conjuncts.is_empty() => {
+                let most = least(*max, *written_max);
+                return Ok(most.is_none_or(|most| most >= 2 && most >= *min));
+            }
+            TextSet::Language { max, written_max, .. } => least(*max, *written_max),
+        };
+        let expr = self.expr(languages)?;
+        let (body, bound) = languages.unbounded(expr);
+        let automaton = languages.automaton(body)?;
+        let words = match least(most, bound) {
+            None => automaton.count_words(),
+            Some(most) => automaton.at_most(most.min(LONG), languages.budget)?.count_words(),
+        };
+        Ok(words.is_none_or(|words| words >= ENDLESS))
+    }
+
     /// The expression of the texts that it writes.
     pub fn expr(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
         let (conjuncts, min, max) = match self {
@@ -366,7 +390,7 @@ pub(super) fn in_doubt(what: &str, text: &str) -> Error {
 }
 
 /// The lesser of two bounds.
-pub(super) fn least(one: Option<u32>, other: Option<u32>) -> Option<u32> {
+pub fn least(one: Option<u32>, other: Option<u32>) -> Option<u32> {
     one.into_iter().chain(other).min()
 }
 

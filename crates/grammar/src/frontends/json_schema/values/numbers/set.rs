@@ -153,6 +153,33 @@ impl NumberSet {
         Some(numbers)
     }
 
+    /// Whether it is known to have no end of numbers: a piece goes on for ever, or has room between any two numbers.
+    pub fn is_endless(&self) -> bool {
+        self.pieces.iter().any(|Piece { interval, condition }| {
+            let is_bounded = matches!((&interval.low, &interval.high), (Cut::At(..), Cut::At(..)));
+            interval.as_point().is_none() && (!is_bounded || condition.is_anything())
+        })
+    }
+
+    /// How many numbers it has, where each piece is a single one, or all whole numbers of an interval.
+    pub fn count(&self) -> Option<u64> {
+        let integers = NumberSet::integers();
+        let mut count = 0_u64;
+        for Piece { interval, condition } in &self.pieces {
+            count += if interval.as_point().is_some() {
+                1
+            } else {
+                let (Cut::At(low, _), Cut::At(high, _)) = (&interval.low, &interval.high) else {
+                    return None;
+                };
+                let whole = |end: &Decimal| end.to_string().parse::<i64>().ok();
+                let is_plain = *condition == integers.pieces[0].condition;
+                if is_plain { whole(high)?.abs_diff(whole(low)?).saturating_add(1) } else { return None }
+            };
+        }
+        Some(count)
+    }
+
     /// The numbers in both sets.
     pub fn intersect(&self, other: &Self, budget: &Budget) -> Result<Self> {
         if self.is_empty() || other.is_all() {

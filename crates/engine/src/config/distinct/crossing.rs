@@ -1,0 +1,157 @@
+//! The tokens that may make items equal.
+//!
+//! A token can do that in three ways. It may go on like a rival of the item under way: these tokens are found by reading the
+//! rivals along the trie. It may end an item and begin the next: such tokens have a comma behind what can be the end of a
+//! value, and they are known for a vocabulary. Or it may hold the beginning of an array and two items of it: also known.
+//! Everything else leaves each item free, and fits if the grammar says so.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::Entry;
+use super::ledger::{Ledger, Outcome, Standing};
+use super::pieces::Pieces;
+use crate::config::SetId;
+use crate::generation::Generation;
+use crate::vocab::trie::{NodeIndex, Trie};
+use crate::vocab::{TokenId, TokenTable};
+
+/// The tokens of a vocabulary that reach from one item into the next.
+pub(crate) struct Crossing {
+    /// Those that may end an item and begin the next, with how many brackets they close before that.
+    between: Box<[(u32, usize)]>,
+    /// Those that may begin an array and two items of it.
+    within: Box<[u32]>,
+}
+
+impl Crossing {
+    pub(crate) fn new(tokens: &TokenTable) -> Arc<Self> {
+        let (mut between, mut within) = (Vec::new(), Vec::new());
+        let pieces = Pieces::default();
+        for token in 0..tokens.len() as u32 {
+            let bytes = tokens.token_bytes(TokenId(token));
+            if !bytes.contains(&b',') {
+                continue;
+            }
+            between.extend(closes_before_next(bytes).map(|closes| (token, closes)));
+            let begins = (0..bytes.len()).filter(|&at| bytes[at] == b'[');
+            if begins.into_iter().any(|at| pieces.is_telling(Ledger::NEW, &bytes[at..])) {
+                within.push(token);
+            }
+        }
+        Arc::new(Crossing { between: between.into(), within: within.into() })
+    }
+}
+
+/// How many brackets a token closes before the last comma behind which there is something else, if there is such a comma
+/// behind what can be the end of a value, or at the start: a number ends where something else begins.
+fn closes_before_next(bytes: &[u8]) -> Option<usize> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+    let ends_value = |byte: &u8| matches!(byte, b']' | b'}' | b'"' | b'e' | b'l') || byte.is_ascii_digit();
+    let is_crossing = |&at: &usize| {
+        bytes[at] == b','
+            && bytes[..at].iter().rev().find(|byte| !is_space(byte)).is_none_or(ends_value)
+            && !bytes[at + 1..].iter().all(is_space)
+    };
+    let comma = (0..bytes.len()).rev().find(is_crossing)?;
+    Some(bytes[..comma].iter().filter(|byte| matches!(byte, b']' | b'}')).count())
+}
+
+impl Pieces {
+    /// Whether `bytes` make two items equal, or end in an item that has rivals.
+    fn is_telling(&self, ledger: Ledger, bytes: &[u8]) -> bool {
+        let mut at = ledger;
+        for &byte in bytes {
+            match self.read(at, byte) {
+                Outcome::Goes(next) => at = self.ledger(next),
+                Outcome::Equal => return true,
+                Outcome::Misfit => return false,
+            }
+        }
+        at.standing() == Standing::Rivalled
+    }
+}
+
+/// Where a token leads the stacks, without what they carry, and what they carry then.
+type Reached = (SetId, SmallVec<[Option<Entry>; 4]>);
+
+impl Generation {
+    /// The tokens among those that `fit` otherwise that make items of a configuration equal, or leave no way to differ.
+    ///
+    /// Most tokens that may do so come to the same place: they differ in their spaces. What was found of one holds for all
+    /// that lead the stacks, without what they carry, and what they carry to the same.
+    pub(crate) fn levelling_tokens(&self, config: SetId, fits: impl Fn(u32) -> bool) -> Vec<u32> {
+        if !self.machine().compares_items {
+            return Vec::new();
+        }
+        let crossing = self.tokens().index().crossing(self.tokens());
+        let bytes = |token: u32| self.tokens().token_bytes(TokenId(token));
+        let is_dead = |token: u32| self.step_token(config, TokenId(token), bytes(token)) == SetId::DEAD;
+        let mut found: Vec<u32> =
+            crossing.within.iter().copied().filter(|&token| fits(token) && is_dead(token)).collect();
+        let entries = self.entries(config);
+        let Some(plain) = self.forgetful(config) else { return found };
+        let mut known: FxHashMap<Reached, bool> = FxHashMap::default();
+        for token in self.suspects(&entries, crossing).into_iter().filter(|&token| fits(token)) {
+            let place = bytes(token).iter().fold(plain, |at, &byte| self.step(at, byte));
+            let after = entries.iter().map(|&entry| {
+                bytes(token).iter().try_fold(entry, |entry, &byte| self.distinct().after(entry, byte))
+            });
+            let is_dead = *known.entry((place, after.collect())).or_insert_with(|| is_dead(token));
+            if is_dead && !found.contains(&token) {
+                found.push(token);
+            }
+        }
+        found
+    }
+
+    /// The tokens that may make items of such arrays equal, each once.
+    fn suspects(&self, entries: &[Entry], crossing: &Crossing) -> Vec<u32> {
+        let pieces = &self.distinct().pieces;
+        let mut found: Vec<u32> = Vec::new();
+        for &entry in entries.iter().filter(|&&entry| entry != Entry::NEW) {
+            let ledger = self.distinct().ledger(entry);
+            let depth = pieces.depth(ledger);
+            for &(token, closes) in &crossing.between {
+                if closes >= depth && pieces.is_telling(ledger, self.tokens().token_bytes(TokenId(token))) {
+                    found.push(token);
+                }
+            }
+            if ledger.standing() != Standing::Free {
+                self.add_along_rivals(ledger, &mut found);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Adds the tokens that go on like a rival.
+    fn add_along_rivals(&self, ledger: Ledger, found: &mut Vec<u32>) {
+        let trie: &Trie = self.tokens().index().trie();
+        let pieces = &self.distinct().pieces;
+        let mut stack: Vec<(NodeIndex, Ledger)> = vec![(Trie::ROOT, ledger)];
+        while let Some((node, at)) = stack.pop() {
+            let rival_bytes = pieces.rival_bytes(at);
+            let is_free =
+                |byte: u8| rival_bytes.as_ref().is_some_and(|bytes| bytes.binary_search(&byte).is_err());
+            for child in trie.children(node).filter(|&child| !is_free(trie.byte(child))) {
+                match pieces.read(at, trie.byte(child)) {
+                    Outcome::Misfit => {}
+                    Outcome::Equal => found.extend(&trie.tokens()[trie.token_range(child)]),
+                    Outcome::Goes(next) => {
+                        let next = pieces.ledger(next);
+                        if next.standing() == Standing::Rivalled {
+                            found.extend(trie.tokens_of(child));
+                        }
+                        if next.standing() != Standing::Free {
+                            stack.push((child, next));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

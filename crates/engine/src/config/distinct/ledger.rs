@@ -1,0 +1,473 @@
+//! What was read of an array whose items must differ: the items so far, and what there is of the one under way.
+//!
+//! A ledger reads the bytes of the array beside the stack. Of the items so far it keeps apart the *rivals*: those that the
+//! item under way is still like, and may turn out to be equal to. As soon as there are none the item is free; what is left
+//! to do is to remember it. Rivals may be kept that are none any more (the spelling of a number is looked at by its digits
+//! alone), but none is ever missed.
+
+use super::number;
+use super::pieces::{Piece, PieceId, Pieces};
+use crate::terminal::Spelling;
+use smallvec::SmallVec;
+
+/// What an array was up to some byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ledger {
+    /// The items that are whole.
+    seen: PieceId,
+    /// The innermost array or object that is open inside of the item under way.
+    open: PieceId,
+    reading: Reading,
+    /// The items that the one under way may turn out to be equal to.
+    rivals: PieceId,
+}
+
+/// What is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Reading {
+    /// Nothing yet: `[` comes.
+    Nothing,
+    /// A value comes, or the end of an empty array.
+    Value,
+    /// A key comes, or the end of an empty object.
+    Key,
+    /// A string, or a key.
+    Text { text: PieceId, escape: Spelling, is_key: bool },
+    /// A number, or a word.
+    Bare { text: PieceId },
+    /// A colon comes.
+    Colon,
+    /// A value is whole: a comma comes, or a bracket.
+    After,
+    /// The array is whole.
+    Closed,
+}
+
+/// What a byte does.
+pub(super) enum Outcome {
+    /// The array goes on.
+    Goes(PieceId),
+    /// An item is equal to one before it.
+    Equal,
+    /// It is no JSON.
+    Misfit,
+}
+
+/// What the bytes to come may do to an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// No item before can be equal to the one under way.
+    Free,
+    /// The next item may be equal to one before, but it has not begun.
+    Between,
+    /// The item under way may turn out to be equal to one before.
+    Rivalled,
+}
+
+type Levels = SmallVec<[PieceId; 8]>;
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
+}
+
+impl Ledger {
+    /// Before anything was read.
+    pub(super) const NEW: Ledger =
+        Ledger { seen: PieceId::NONE, open: PieceId::NONE, reading: Reading::Nothing, rivals: PieceId::NONE };
+
+    pub(super) fn map(self, mut change: impl FnMut(PieceId) -> PieceId) -> Self {
+        let reading = match self.reading {
+            Reading::Text { text, escape, is_key } => Reading::Text { text: change(text), escape, is_key },
+            Reading::Bare { text } => Reading::Bare { text: change(text) },
+            other => other,
+        };
+        let (seen, open, rivals) = (change(self.seen), change(self.open), change(self.rivals));
+        Ledger { seen, open, reading, rivals }
+    }
+
+    fn is_between_items(self) -> bool {
+        self.open == PieceId::NONE && matches!(self.reading, Reading::After | Reading::Value)
+    }
+
+    /// Whether a string or a key is being read.
+    pub(super) fn is_in_text(self) -> bool {
+        matches!(self.reading, Reading::Text { .. })
+    }
+
+    /// Whether an escape is being read.
+    pub(super) fn is_in_escape(self) -> bool {
+        matches!(self.reading, Reading::Text { escape, .. } if !escape.is_empty())
+    }
+
+    /// Whether a byte of a text is part of what has to be escaped, or no escape at all.
+    pub(super) fn is_plain_with(self, byte: u8) -> bool {
+        match self.reading {
+            Reading::Text { escape, .. } if !escape.is_empty() => escape.with(byte).may_be_needed(),
+            _ => true,
+        }
+    }
+
+    /// Whether a number or a word is being read.
+    pub(super) fn is_in_bare(self) -> bool {
+        matches!(self.reading, Reading::Bare { .. })
+    }
+
+    /// What the bytes to come may do.
+    pub(super) fn standing(self) -> Standing {
+        if self.is_between_items() {
+            return if self.seen == PieceId::NONE { Standing::Free } else { Standing::Between };
+        }
+        if self.rivals == PieceId::NONE { Standing::Free } else { Standing::Rivalled }
+    }
+}
+
+impl Pieces {
+    pub(super) fn ledger(&self, id: PieceId) -> Ledger {
+        match *self.get(id) {
+            Piece::Ledger(ledger) => ledger,
+            _ => Ledger::NEW,
+        }
+    }
+
+    /// How many rivals there are.
+    pub(super) fn rival_count(&self, ledger: Ledger) -> usize {
+        self.values(ledger.rivals).len()
+    }
+
+    /// How many arrays and objects are open inside of the item under way.
+    pub(super) fn depth(&self, ledger: Ledger) -> usize {
+        self.levels(ledger.open).len()
+    }
+
+    /// The bytes by which a text may go on like a rival, or end, or begin an escape. None if no text is being read, or
+    /// an escape of it.
+    pub(super) fn rival_bytes(&self, ledger: Ledger) -> Option<SmallVec<[u8; 8]>> {
+        let Reading::Text { text, escape, is_key } = ledger.reading else { return None };
+        if !escape.is_empty() {
+            return None;
+        }
+        let at = self.length(text) as usize;
+        let mut bytes: SmallVec<[u8; 8]> = SmallVec::from_slice(b"\"\\");
+        let mut add = |id: PieceId| {
+            if let Piece::Text(text) = self.get(id) {
+                bytes.extend(text.as_bytes().get(at).copied());
+            }
+        };
+        let levels = self.levels(ledger.open);
+        let around = if is_key { &levels[..levels.len().saturating_sub(1)] } else { &levels };
+        let counterparts =
+            self.values(ledger.rivals).iter().filter_map(|&rival| self.counterpart(around, rival));
+        let beginning = if is_key { self.text(text) } else { Vec::new() };
+        for counterpart in counterparts {
+            match self.get(counterpart) {
+                Piece::Object(members) if is_key => {
+                    let begins = |key: &PieceId| matches!(self.get(*key), Piece::Text(text) if text.as_bytes().starts_with(&beginning));
+                    members.iter().map(|member| member.0).filter(begins).for_each(&mut add);
+                }
+                _ => add(counterpart),
+            }
+        }
+        bytes.sort_unstable();
+        bytes.dedup();
+        Some(bytes)
+    }
+
+    /// The ledger after a byte.
+    pub(super) fn read(&self, ledger: Ledger, byte: u8) -> Outcome {
+        match ledger.reading {
+            Reading::Nothing => match byte {
+                b'[' => self.goes(Ledger { reading: Reading::Value, ..ledger }),
+                _ if is_space(byte) => self.goes(ledger),
+                _ => Outcome::Misfit,
+            },
+            Reading::Text { text, escape, is_key } => self.read_text(ledger, text, escape, is_key, byte),
+            Reading::Bare { text } => self.read_bare(ledger, text, byte),
+            _ if is_space(byte) => self.goes(ledger),
+            Reading::Value => self.begin_value(ledger, byte),
+            Reading::Key => match byte {
+                b'"' => self.begin_text(ledger, true),
+                b'}' => self.close(ledger, byte),
+                _ => Outcome::Misfit,
+            },
+            Reading::Colon if byte == b':' => self.goes(Ledger { reading: Reading::Value, ..ledger }),
+            Reading::After => match byte {
+                b',' => self.read_comma(ledger),
+                b']' | b'}' => self.close(ledger, byte),
+                _ => Outcome::Misfit,
+            },
+            Reading::Colon | Reading::Closed => Outcome::Misfit,
+        }
+    }
+
+    fn goes(&self, ledger: Ledger) -> Outcome {
+        Outcome::Goes(self.intern(&Piece::Ledger(ledger)))
+    }
+
+    fn read_text(&self, ledger: Ledger, text: PieceId, escape: Spelling, is_key: bool, byte: u8) -> Outcome {
+        let mut meant = [0; 4];
+        let bytes: &[u8] = match (escape.is_empty(), byte) {
+            (true, b'"') => return self.end_text(ledger, text, is_key),
+            (true, b'\\') => &[],
+            (true, _) => &[byte],
+            (false, _) if !escape.takes(byte) => return Outcome::Misfit,
+            (false, _) => match escape.with(byte).decoded() {
+                Some(meant_char) => meant_char.encode_utf8(&mut meant).as_bytes(),
+                None => &[],
+            },
+        };
+        if bytes.is_empty() {
+            return self.goes(Ledger {
+                reading: Reading::Text { text, escape: escape.with(byte), is_key },
+                ..ledger
+            });
+        }
+        let mut longer = text;
+        let mut rivals = ledger.rivals;
+        for &byte in bytes {
+            longer = self.with_byte(longer, byte);
+        }
+        if rivals != PieceId::NONE {
+            rivals = if is_key {
+                self.rivals_with_key(ledger, &self.text(longer))
+            } else {
+                let from = self.length(text) as usize;
+                let goes_on = |rival: &str| rival.as_bytes()[from.min(rival.len())..].starts_with(bytes);
+                self.rivals_whose_value(ledger, |value| matches!(value, Piece::Text(rival) if goes_on(rival)))
+            };
+        }
+        let reading = Reading::Text { text: longer, escape: Spelling::default(), is_key };
+        self.goes(Ledger { reading, rivals, ..ledger })
+    }
+
+    fn begin_text(&self, ledger: Ledger, is_key: bool) -> Outcome {
+        let reading = Reading::Text { text: PieceId::NONE, escape: Spelling::default(), is_key };
+        self.goes(Ledger { reading, ..ledger })
+    }
+
+    fn end_text(&self, ledger: Ledger, text: PieceId, is_key: bool) -> Outcome {
+        let text = String::from_utf8_lossy(&self.text(text)).into_owned();
+        let value = self.intern(&Piece::Text(text.into()));
+        if !is_key {
+            return self.end_value(ledger, value);
+        }
+        let Some(&Piece::OpenObject { below, members, .. }) = self.opened(ledger.open) else {
+            return Outcome::Misfit;
+        };
+        let open = self.intern(&Piece::OpenObject { below, members, key: value });
+        let has_key = |object: &Piece| member(object, value).is_some();
+        let rivals = self.rivals_whose_container(ledger, has_key);
+        self.goes(Ledger { open, reading: Reading::Colon, rivals, ..ledger })
+    }
+
+    fn begin_value(&self, ledger: Ledger, byte: u8) -> Outcome {
+        let of_kind = |fits: fn(&Piece) -> bool| self.rivals_whose_value(ledger, fits);
+        match byte {
+            b'"' => {
+                let rivals = of_kind(|value| matches!(value, Piece::Text(_)));
+                self.begin_text(Ledger { rivals, ..ledger }, false)
+            }
+            b'[' => {
+                let rivals = of_kind(|value| matches!(value, Piece::Array(_)));
+                let open = self.intern(&Piece::OpenArray { below: ledger.open, items: PieceId::NONE });
+                self.goes(Ledger { open, rivals, ..ledger })
+            }
+            b'{' => {
+                let rivals = of_kind(|value| matches!(value, Piece::Object(_)));
+                let none = PieceId::NONE;
+                let open = self.intern(&Piece::OpenObject { below: ledger.open, members: none, key: none });
+                self.goes(Ledger { open, rivals, reading: Reading::Key, ..ledger })
+            }
+            b']' => self.close(ledger, byte),
+            b',' | b':' | b'}' => Outcome::Misfit,
+            _ => self.read_bare(ledger, PieceId::NONE, byte),
+        }
+    }
+
+    fn read_bare(&self, ledger: Ledger, text: PieceId, byte: u8) -> Outcome {
+        if matches!(byte, b',' | b']' | b'}') || is_space(byte) {
+            let text = String::from_utf8_lossy(&self.text(text)).into_owned();
+            let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic());
+            let form = if is_word { text } else { number::normal_form(&text) };
+            let value = self.intern(&Piece::Bare(form.into()));
+            return match self.end_value(ledger, value) {
+                Outcome::Goes(ended) => self.read(self.ledger(ended), byte),
+                other => other,
+            };
+        }
+        if !may_be_bare(&self.text(text), byte) {
+            return Outcome::Misfit;
+        }
+        let text = self.with_byte(text, byte);
+        let mut rivals = ledger.rivals;
+        if rivals != PieceId::NONE {
+            let bytes = self.text(text);
+            let beginning = String::from_utf8_lossy(&bytes);
+            rivals = self.rivals_whose_value(ledger, |value| match value {
+                Piece::Bare(form) if form.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+                    form.starts_with(&*beginning)
+                }
+                Piece::Bare(form) => {
+                    !beginning.starts_with(|first: char| first.is_ascii_alphabetic())
+                        && number::may_become(&beginning, form)
+                }
+                _ => false,
+            });
+        }
+        self.goes(Ledger { reading: Reading::Bare { text }, rivals, ..ledger })
+    }
+
+    /// Goes on after a value, which is a whole item, or part of what is open.
+    fn end_value(&self, ledger: Ledger, value: PieceId) -> Outcome {
+        let after = Ledger { reading: Reading::After, ..ledger };
+        let open = match self.opened(ledger.open) {
+            None if self.items(ledger.seen).any(|item| item == value) => return Outcome::Equal,
+            None => {
+                let seen = self.with_item(ledger.seen, value);
+                return self.goes(Ledger { seen, rivals: PieceId::NONE, ..after });
+            }
+            Some(&Piece::OpenArray { below, items }) => {
+                Piece::OpenArray { below, items: self.with_item(items, value) }
+            }
+            Some(&Piece::OpenObject { below, members, key }) => Piece::OpenObject {
+                below,
+                members: self.with_member(members, key, value),
+                key: PieceId::NONE,
+            },
+            Some(_) => return Outcome::Misfit,
+        };
+        let levels = self.levels(ledger.open);
+        let rivals = self.rivals_that(ledger.rivals, |rival| self.counterpart(&levels, rival) == Some(value));
+        self.goes(Ledger { open: self.intern(&open), rivals, ..after })
+    }
+
+    fn read_comma(&self, ledger: Ledger) -> Outcome {
+        let (reading, had) = match self.opened(ledger.open) {
+            None => {
+                let all: Box<[PieceId]> = self.items(ledger.seen).collect();
+                let rivals = if all.is_empty() { PieceId::NONE } else { self.intern(&Piece::Some(all)) };
+                return self.goes(Ledger { reading: Reading::Value, rivals, ..ledger });
+            }
+            Some(&Piece::OpenArray { items, .. }) => (Reading::Value, self.count(items)),
+            Some(&Piece::OpenObject { members, .. }) => (Reading::Key, self.count(members)),
+            Some(_) => return Outcome::Misfit,
+        };
+        let rivals = self.rivals_whose_container(ledger, |container| match container {
+            Piece::Array(items) => items.len() > had,
+            Piece::Object(members) => members.len() > had,
+            _ => false,
+        });
+        self.goes(Ledger { reading, rivals, ..ledger })
+    }
+
+    fn close(&self, ledger: Ledger, byte: u8) -> Outcome {
+        let (value, below) = match (self.opened(ledger.open), byte) {
+            (None, b']') => return self.goes(Ledger { reading: Reading::Closed, ..ledger }),
+            (Some(&Piece::OpenArray { below, items }), b']') => {
+                let mut items: Vec<PieceId> = self.items(items).collect();
+                items.reverse();
+                (Piece::Array(items.into()), below)
+            }
+            (Some(&Piece::OpenObject { below, members, .. }), b'}') => {
+                let mut members: Vec<(PieceId, PieceId)> = self.members(members).collect();
+                members.sort_unstable();
+                (Piece::Object(members.into()), below)
+            }
+            _ => return Outcome::Misfit,
+        };
+        self.end_value(Ledger { open: below, ..ledger }, self.intern(&value))
+    }
+
+    fn opened(&self, open: PieceId) -> Option<&Piece> {
+        (open != PieceId::NONE).then(|| self.get(open))
+    }
+
+    /// What is open, the outermost first.
+    fn levels(&self, open: PieceId) -> Levels {
+        let mut levels = Levels::new();
+        let mut at = open;
+        while at != PieceId::NONE
+            && let Piece::OpenArray { below, .. } | Piece::OpenObject { below, .. } = *self.get(at)
+        {
+            levels.push(at);
+            at = below;
+        }
+        levels.reverse();
+        levels
+    }
+
+    /// The value in a rival that stands where the next one of the innermost level will.
+    fn counterpart(&self, levels: &[PieceId], rival: PieceId) -> Option<PieceId> {
+        levels.iter().try_fold(rival, |at, &level| match (self.get(level), self.get(at)) {
+            (&Piece::OpenArray { items, .. }, Piece::Array(all)) => all.get(self.count(items)).copied(),
+            (&Piece::OpenObject { key, .. }, object) => member(object, key),
+            _ => None,
+        })
+    }
+
+    fn values(&self, values: PieceId) -> &[PieceId] {
+        match self.opened(values) {
+            Some(Piece::Some(values)) => values,
+            _ => &[],
+        }
+    }
+
+    fn rivals_that(&self, rivals: PieceId, stays: impl Fn(PieceId) -> bool) -> PieceId {
+        let all = self.values(rivals);
+        let left: Box<[PieceId]> = all.iter().copied().filter(|&rival| stays(rival)).collect();
+        match left.len() {
+            0 => PieceId::NONE,
+            count if count == all.len() => rivals,
+            _ => self.intern(&Piece::Some(left)),
+        }
+    }
+
+    /// The rivals whose counterpart of the value under way is such.
+    fn rivals_whose_value(&self, ledger: Ledger, is_such: impl Fn(&Piece) -> bool) -> PieceId {
+        let levels = self.levels(ledger.open);
+        self.rivals_that(ledger.rivals, |rival| {
+            self.counterpart(&levels, rival).is_some_and(|value| is_such(self.get(value)))
+        })
+    }
+
+    /// The rivals whose counterpart of the innermost array or object is such.
+    fn rivals_whose_container(&self, ledger: Ledger, is_such: impl Fn(&Piece) -> bool) -> PieceId {
+        let levels = self.levels(ledger.open);
+        let around = &levels[..levels.len().saturating_sub(1)];
+        self.rivals_that(ledger.rivals, |rival| {
+            self.counterpart(around, rival).is_some_and(|container| is_such(self.get(container)))
+        })
+    }
+
+    /// The rivals that have a key which begins like this, and was not there yet.
+    fn rivals_with_key(&self, ledger: Ledger, beginning: &[u8]) -> PieceId {
+        let had = match self.opened(ledger.open) {
+            Some(&Piece::OpenObject { members, .. }) => members,
+            _ => PieceId::NONE,
+        };
+        let begins = |key: PieceId| matches!(self.get(key), Piece::Text(text) if text.as_bytes().starts_with(beginning));
+        let is_new = |key: PieceId| self.members(had).all(|member| member.0 != key);
+        self.rivals_whose_container(ledger, |container| match container {
+            Piece::Object(members) => members.iter().any(|&(key, _)| begins(key) && is_new(key)),
+            _ => false,
+        })
+    }
+}
+
+/// The value of `key` in an object.
+fn member(object: &Piece, key: PieceId) -> Option<PieceId> {
+    let Piece::Object(members) = object else { return None };
+    let at = members.binary_search_by_key(&key, |member| member.0).ok()?;
+    Some(members[at].1)
+}
+
+/// Whether a byte can stand behind the beginning of a number or a word.
+fn may_be_bare(beginning: &[u8], byte: u8) -> bool {
+    let goes_on = |word: &&[u8]| word.starts_with(beginning) && word.get(beginning.len()) == Some(&byte);
+    match beginning.first() {
+        Some(first) if first.is_ascii_alphabetic() => WORDS.iter().any(goes_on),
+        Some(_) => byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'),
+        None => byte.is_ascii_digit() || byte == b'-' || WORDS.iter().any(goes_on),
+    }
+}
+
+const WORDS: [&[u8]; 3] = [b"null", b"true", b"false"];

@@ -1,0 +1,125 @@
+//! Whether an item can still differ from all before it.
+//!
+//! It can if there is a way on that none of its rivals goes. That is looked for byte by byte, the shortest ways first, along
+//! the rivals alone: at the first byte that none of them has, it is found. Of several ways to write a text one is enough, so
+//! escapes of what need not be escaped are passed over. Numbers can be written without end, as zeros behind the point; but
+//! where one gets to the same place of the grammar again and again the numbers are different, sooner or later, if they
+//! ever are.
+
+use std::collections::VecDeque;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::Entry;
+use super::ledger::{Ledger, Standing};
+use crate::config::{SetId, SymbolKind};
+use crate::generation::Generation;
+
+/// How many ways to write a number are looked at for each rival, in each place of the grammar.
+const MORE_ROUNDS: usize = 2;
+
+impl Generation {
+    /// Whether some stack can be completed such that its items differ.
+    #[inline]
+    pub(in crate::config) fn can_differ(&self, config: SetId) -> bool {
+        !self.machine().compares_items || config == SetId::DEAD || self.find_difference(config)
+    }
+
+    fn find_difference(&self, config: SetId) -> bool {
+        if self.rivalled(config).is_empty() {
+            return true;
+        }
+        if let Some(&known) = self.distinct().can_differ.lock().get(&config) {
+            return known;
+        }
+        let found = self.search_difference(config);
+        self.distinct().can_differ.lock().insert(config, found);
+        found
+    }
+
+    /// The ledgers whose item under way may turn out to be equal to one before.
+    fn rivalled(&self, config: SetId) -> SmallVec<[Ledger; 2]> {
+        let ledgers = |entry: &Entry| self.distinct().ledger(*entry);
+        let is_rivalled = |ledger: &Ledger| ledger.standing() == Standing::Rivalled;
+        self.entries(config).iter().map(ledgers).filter(is_rivalled).collect()
+    }
+
+    fn search_difference(&self, config: SetId) -> bool {
+        if self.has_free_stack(config) {
+            return true;
+        }
+        let mut seen: FxHashSet<SetId> = FxHashSet::from_iter([config]);
+        let mut rounds: FxHashMap<SetId, usize> = FxHashMap::default();
+        // An escape that was begun has to be ended, whatever it is of.
+        let mut queue = VecDeque::from([(config, true)]);
+        while let Some((at, is_begun)) = queue.pop_front() {
+            let pieces = &self.distinct().pieces;
+            let ledgers = self.rivalled(at);
+            // All of them read the same bytes, and those that have begun are in the same text or number.
+            let Some(&ledger) = ledgers.first() else { return true };
+            let most_rounds = MORE_ROUNDS * (pieces.rival_count(ledger) + 2);
+            let is_begun = is_begun && ledger.is_in_escape();
+            for byte in self.telling_bytes(at, &ledgers, is_begun) {
+                let next = self.step(self.before_byte(at, byte), byte);
+                if next == SetId::DEAD || !seen.insert(next) {
+                    continue;
+                }
+                if self.has_free_stack(next) {
+                    return true;
+                }
+                if ledger.is_in_bare() {
+                    let rounds = rounds.entry(self.forgetful(next).unwrap_or(next)).or_default();
+                    *rounds += 1;
+                    if *rounds > most_rounds {
+                        continue;
+                    }
+                }
+                if is_begun {
+                    // What it is of tells more than how it goes on.
+                    queue.push_front((next, is_begun));
+                } else {
+                    queue.push_back((next, is_begun));
+                }
+            }
+        }
+        false
+    }
+
+    /// The bytes that may come, without those that only write the same value in another way. In a text, one is enough of
+    /// those that no rival has.
+    fn telling_bytes(&self, config: SetId, ledgers: &[Ledger], is_begun: bool) -> Vec<u8> {
+        let mut may_come = [false; 256];
+        for &(symbol, _) in self.sets().items(config) {
+            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
+            for &(low, high, _) in &**self.terminals().row(state) {
+                (low..=high).for_each(|byte| may_come[usize::from(byte)] = true);
+            }
+        }
+        let all = (0..=u8::MAX).filter(|&byte| may_come[usize::from(byte)]);
+        let pieces = &self.distinct().pieces;
+        if ledgers[0].is_in_text() {
+            let rivals: Vec<_> = ledgers.iter().filter_map(|&ledger| pieces.rival_bytes(ledger)).collect();
+            let is_free = |byte: &u8| {
+                rivals.len() == ledgers.len() && rivals.iter().all(|bytes| bytes.binary_search(byte).is_err())
+            };
+            let (free, others): (Vec<u8>, Vec<u8>) =
+                all.filter(|&byte| is_begun || ledgers[0].is_plain_with(byte)).partition(is_free);
+            return free.into_iter().take(1).chain(others).collect();
+        }
+        if ledgers[0].is_in_bare() {
+            // Another digit, or the end, tells most numbers apart.
+            let mut bytes: Vec<u8> = all.collect();
+            bytes.sort_by_key(|byte| match byte {
+                b'1'..=b'9' => 0,
+                b',' | b']' | b'}' => 1,
+                _ => 2,
+            });
+            return bytes;
+        }
+        // Where the layout is fixed, a line break tells an array with items from an empty one.
+        let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
+        let (spaces, others): (Vec<u8>, Vec<u8>) = all.partition(is_space);
+        others.into_iter().chain(spaces).collect()
+    }
+}

@@ -1,0 +1,124 @@
+"""Arrays of which no two items are equal, whatever the items are and however they are written."""
+
+import json
+import random
+
+import jsonschema_rs
+import pytest
+
+import tokenstile as xgr
+from tests.json_schema.walk import COMPILER, walk
+
+UNIQUE = {"type": "array", "uniqueItems": True}
+FLAG = {
+    "type": "object",
+    "properties": {"k": {"type": "string"}, "on": {"type": "boolean"}},
+    "required": ["k"],
+}
+CLOSED = {**FLAG, "additionalProperties": False}
+
+
+def matcher_of(schema, **options):
+    return xgr.GrammarMatcher(COMPILER.compile_json_schema(json.dumps(schema), **options))
+
+
+def accepts(schema, text, **options):
+    matcher = matcher_of(schema, **options)
+    return matcher.accept_string(text) and matcher.is_completed()
+
+
+@pytest.mark.parametrize(
+    ("items", "text", "expected"),
+    [
+        ({}, "[1, 2, [1], [2], {}, []]", True),
+        ({}, "[1, 1.0]", False),
+        ({}, "[100, 1e2]", False),
+        ({}, "[0, -0]", False),
+        ({}, '[1, true, "1", [1]]', True),
+        ({}, "[{}, {}]", False),
+        ({}, '[{"a": 1, "b": [2]}, {"b": [2.0], "a": 1}]', False),
+        ({}, '[{"a": 1, "b": [2]}, {"b": [3], "a": 1}]', True),
+        ({}, '[["a"], ["\\u0061"]]', False),
+        ({}, '[{"\\u0061": 1}, {"a": 1}]', False),
+        ({}, "[[1, 2], [2, 1]]", True),
+        ({}, "[[1, 1], [1]]", True),
+        ({"type": "integer"}, "[3, 5, 3]", False),
+        ({"type": "integer", "minimum": 0, "maximum": 99999}, "[3, 5, 35]", True),
+        ({"enum": [1e22, 5]}, "[10000000000000000000000, 5.0]", True),
+        ({"enum": [1e22, 5]}, "[10000000000000000000000, 1e22]", False),
+    ],
+)
+def test_items_are_compared_as_values(items, text, expected):
+    assert accepts({**UNIQUE, "items": items}, text, strict_mode=False) is expected
+
+
+def test_an_item_of_which_all_are_there_is_not_begun():
+    three = '[{"k": "x"}, {"k": "x", "on": true}, {"k": "x", "on": false}, {"k": "x'
+    matcher = matcher_of({**UNIQUE, "items": CLOSED})
+    assert matcher.accept_string(three)
+    assert not matcher.accept_string('"')
+    assert matcher.accept_string('y"}]')
+    assert matcher.is_completed()
+
+
+@pytest.mark.parametrize("layout", [{}, {"any_whitespace": False}, {"any_whitespace": False, "indent": 2}])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        UNIQUE,
+        {**UNIQUE, "items": CLOSED, "minItems": 2},
+        {**UNIQUE, "items": {"type": "array", "items": {"enum": [0, 1]}}, "minItems": 3},
+        {**UNIQUE, "items": {**UNIQUE, "items": {"type": ["string", "boolean"]}}},
+        {**UNIQUE, "items": {"type": "integer", "minimum": 1, "maximum": 3}, "minItems": 3},
+        {**UNIQUE, "prefixItems": [{"type": "boolean"}, {"type": "boolean"}], "items": {"type": "object"}},
+        {**UNIQUE, "contains": {"type": "object"}, "items": {"type": ["object", "boolean"]}},
+        {"type": "object", "properties": {"a": {**UNIQUE, "items": FLAG}}, "required": ["a"]},
+        {"anyOf": [{**UNIQUE, "items": {"type": "integer"}}, {"type": "array", "maxItems": 2}]},
+    ],
+)
+def test_walks_do_not_get_stuck_and_are_valid(schema, layout):
+    validator = jsonschema_rs.validator_for(schema)
+    compiled = COMPILER.compile_json_schema(json.dumps(schema), **layout)
+    dice = random.Random(json.dumps(schema))  # noqa: S311
+    whole = 0
+    for _ in range(12):
+        text = walk(compiled, dice)
+        if text is not None:
+            whole += 1
+            assert validator.is_valid(json.loads(text)), text
+    assert whole > 0
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"not": UNIQUE, "type": "array"},
+        {**UNIQUE, "contains": {"type": "object"}, "maxContains": 1},
+        {
+            **UNIQUE,
+            "items": {
+                "type": "object",
+                "properties": {"a": {"type": "boolean"}},
+                "additionalProperties": False,
+            },
+        },
+    ],
+)
+def test_what_is_refused(schema):
+    with pytest.raises(xgr.UnsupportedFeatureError, match="uniqueItems"):
+        xgr.Grammar.from_json_schema(json.dumps(schema), strict_mode=False)
+
+
+def test_a_budget_of_tokens_is_refused():
+    compiled = COMPILER.compile_json_schema(json.dumps({**UNIQUE, "items": FLAG}))
+    with pytest.raises(xgr.TokenBudgetError, match="no two items may be equal"):
+        xgr.GrammarMatcher(compiled, max_tokens=100)
+
+
+def test_the_grammar_as_text_compares_too():
+    grammar = xgr.Grammar.from_json_schema(json.dumps({**UNIQUE, "items": {"type": "integer"}}))
+    assert "[distinct_items]" in str(grammar)
+    again = xgr.Grammar.from_ebnf(str(grammar))
+    matcher = xgr.GrammarMatcher(COMPILER.compile_grammar(again))
+    assert not matcher.accept_string("[1,1]")
+    assert matcher.accept_string("[1,2]")
