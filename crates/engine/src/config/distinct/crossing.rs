@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Entry;
-use super::ledger::{Ledger, Outcome, Standing};
+use super::ledger::{Ledger, Outcome, Standing, WORDS};
 use super::pieces::Pieces;
 use crate::config::SetId;
 use crate::generation::Generation;
@@ -45,18 +45,33 @@ impl Crossing {
     }
 }
 
-/// How many brackets a token closes before the last comma behind which there is something else, if there is such a comma
-/// behind what can be the end of a value, or at the start: a number ends where something else begins.
+/// How many brackets a token closes before the last comma that may stand between two items, if there is such a comma: behind
+/// what can be the end of a value, or at the start, since a number ends where something else begins; and before what can be
+/// the beginning of one.
 fn closes_before_next(bytes: &[u8]) -> Option<usize> {
-    let is_space = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
-    let ends_value = |byte: &u8| matches!(byte, b']' | b'}' | b'"' | b'e' | b'l') || byte.is_ascii_digit();
     let is_crossing = |&at: &usize| {
         bytes[at] == b','
-            && bytes[..at].iter().rev().find(|byte| !is_space(byte)).is_none_or(ends_value)
-            && !bytes[at + 1..].iter().all(is_space)
+            && may_end_value(bytes[..at].trim_ascii_end())
+            && may_begin_value(bytes[at + 1..].trim_ascii_start())
     };
     let comma = (0..bytes.len()).rev().find(is_crossing)?;
     Some(bytes[..comma].iter().filter(|byte| matches!(byte, b']' | b'}')).count())
+}
+
+/// Whether a value may end behind these bytes, of which something may have come before.
+fn may_end_value(bytes: &[u8]) -> bool {
+    let letters = bytes.iter().rev().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let (before, word) = bytes.split_at(bytes.len() - letters);
+    let ends_so = |known: &&[u8]| known.ends_with(word) && (before.is_empty() || known.len() == word.len());
+    match bytes.last() {
+        None | Some(b']' | b'}' | b'"' | b'0'..=b'9') => true,
+        Some(_) => letters > 0 && WORDS.iter().any(ends_so),
+    }
+}
+
+/// Whether a value may begin with these bytes.
+fn may_begin_value(bytes: &[u8]) -> bool {
+    matches!(bytes.first(), Some(b'"' | b'[' | b'{' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
 }
 
 impl Pieces {

@@ -470,4 +470,5 @@ fn may_be_bare(beginning: &[u8], byte: u8) -> bool {
     }
 }
 
-const WORDS: [&[u8]; 3] = [b"null", b"true", b"false"];
+/// The values that are words.
+pub(super) const WORDS: [&[u8]; 3] = [b"null", b"true", b"false"];

@@ -108,7 +108,13 @@ impl Generation {
             let waiting = stack.len();
             if !known.contains_key(&at) {
                 stack.extend(items.iter().map(|item| item.1).filter(|rest| !known.contains_key(rest)));
-                if stack.len() == waiting {
+                if stack.len() == waiting
+                    && let &[(symbol, rest)] = items
+                    && self.entry(symbol).is_none_or(|entry| entry == Entry::FORGOTTEN)
+                {
+                    let same = Arc::clone(&known[&rest]);
+                    known.insert(at, same);
+                } else if stack.len() == waiting {
                     let mut entries: SmallVec<[Entry; 8]> = SmallVec::new();
                     for &(symbol, rest) in items {
                         entries.extend(self.entry(symbol).filter(|&entry| entry != Entry::FORGOTTEN));

@@ -75,8 +75,8 @@ impl Generation {
                         continue;
                     }
                 }
-                if is_begun {
-                    // What it is of tells more than how it goes on.
+                if is_begun || ledger.is_in_bare() {
+                    // How an escape or a number goes on tells more than how else it could.
                     queue.push_front((next, is_begun));
                 } else {
                     queue.push_back((next, is_begun));
@@ -108,12 +108,12 @@ impl Generation {
             return free.into_iter().take(1).chain(others).collect();
         }
         if ledgers[0].is_in_bare() {
-            // Another digit, or the end, tells most numbers apart.
+            // The end, or another digit, tells most numbers apart. What comes last is looked into first.
             let mut bytes: Vec<u8> = all.collect();
             bytes.sort_by_key(|byte| match byte {
-                b'1'..=b'9' => 0,
-                b',' | b']' | b'}' => 1,
-                _ => 2,
+                b',' | b']' | b'}' => 0,
+                b'1'..=b'9' => 2,
+                _ => 1,
             });
             return bytes;
         }

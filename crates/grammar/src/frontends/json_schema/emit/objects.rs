@@ -118,7 +118,7 @@ impl Emitter<'_> {
 
     /// Fails where it cannot be decided which members may come, or would take too long, which only compiling would find out.
     pub(super) fn check_decided(&mut self, layout: &List, parts: &Parts) -> Result<()> {
-        if layout.implies.is_empty() && layout.counters.len() == 1 {
+        if layout.implies.is_empty() && layout.counters.len() < 2 {
             return Ok(());
         }
         let never = self.builder().never();
