@@ -75,6 +75,48 @@ LARGE = {
 }
 
 
+LISTS = {
+    "integers": lambda count: {"const": list(range(count))},
+    "strings": lambda count: {"const": [f"s{number}" for number in range(count)]},
+    "objects": lambda count: {"const": [{"a": number} for number in range(count)]},
+    "items one by one": lambda count: {"prefixItems": [{"const": number} for number in range(count)]},
+    "properties": properties,
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_what_is_kept_grows_with_the_size(name):
+    """Bytes are counted, which no other work on the machine changes."""
+    small, large = (
+        walk.COMPILER.compile_json_schema(json.dumps(LISTS[name](count))).memory_size_bytes
+        for count in (1_000, 4_000)
+    )
+    assert large < 6 * small
+
+
+def counted(arrays):
+    """Arrays that take some work each to tell which items may come."""
+    return {
+        "type": "object",
+        "properties": {
+            f"p{at}": {
+                "type": "array",
+                "contains": {"const": at},
+                "minContains": 900 - at,
+                "maxItems": 9_000 - at,
+            }
+            for at in range(arrays)
+        },
+    }
+
+
+def test_the_work_of_all_lists_together_has_a_limit():
+    walk.COMPILER.compile_json_schema(json.dumps(counted(1)))
+    with pytest.raises(xgr.LimitExceededError, match="counters") as caught:
+        xgr.Grammar.from_json_schema(json.dumps(counted(30)))
+    assert caught.value.pointer.startswith("/properties/p")
+
+
 @pytest.mark.parametrize("options", [{}, {"strict_mode": False}], ids=["strict", "open"])
 @pytest.mark.parametrize("name", LARGE)
 def test_large_schemas(name, options):

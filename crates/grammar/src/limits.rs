@@ -88,7 +88,7 @@ impl Budget {
     const LARGE_AUTOMATA: usize = 8;
 
     /// How many sums of counters are put together in all lists of a grammar: this takes about a second.
-    const MOST_SUMS: usize = 10_000_000;
+    const MOST_SUMS: usize = 14_000_000;
 
     /// A budget that starts now.
     pub fn new(limits: Limits, cancel: CancelFlag) -> Self {
