@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use crate::config::SetId;
+use crate::config::{Copies, SetId};
 use crate::generation::Generation;
 use crate::terminal::TerminalId;
 
@@ -12,11 +12,12 @@ pub(crate) struct Carrier<'g> {
     pub(crate) to: &'g Generation,
     pub(crate) sets: HashMap<SetId, SetId>,
     pub(crate) terminals: HashMap<TerminalId, TerminalId>,
+    pub(crate) pieces: Copies,
 }
 
 impl<'g> Carrier<'g> {
     pub(crate) fn new(from: &'g Generation, to: &'g Generation) -> Self {
-        Carrier { from, to, sets: HashMap::new(), terminals: HashMap::new() }
+        Carrier { from, to, sets: HashMap::new(), terminals: HashMap::new(), pieces: Copies::default() }
     }
 
     /// The number that `root` has in the other generation.

@@ -29,7 +29,7 @@ mod symbol;
 mod truncate;
 
 pub(crate) use deadlines::Deadlines;
-pub(crate) use distinct::{Crossing, Distinct};
+pub(crate) use distinct::{Copies, Crossing, Distinct};
 pub(crate) use lists::{KnownCut, Lists, PartCosts, PlaceCosts};
 pub(crate) use sets::{Holes, Item, MaskSlot, SetId, Sets};
 pub(crate) use symbol::SymbolKind;

@@ -111,10 +111,19 @@ impl Generation {
         let mut known: FxHashMap<Reached, bool> = FxHashMap::default();
         for token in self.suspects(&entries, crossing).into_iter().filter(|&token| fits(token)) {
             let place = bytes(token).iter().fold(plain, |at, &byte| self.step(at, byte));
-            let after = entries.iter().map(|&entry| {
-                bytes(token).iter().try_fold(entry, |entry, &byte| self.distinct().after(entry, byte))
-            });
-            let is_dead = *known.entry((place, after.collect())).or_insert_with(|| is_dead(token));
+            let after: SmallVec<[Option<Entry>; 4]> = entries
+                .iter()
+                .map(|&entry| {
+                    bytes(token).iter().try_fold(entry, |entry, &byte| self.distinct().after(entry, byte))
+                })
+                .collect();
+            let pieces = &self.distinct().pieces;
+            let is_in_number = |&entry: &Entry| pieces.is_in_growing_number(self.distinct().ledger(entry));
+            let goes_on = after.iter().all(Option::is_some) && after.iter().flatten().any(is_in_number);
+            if goes_on && self.goes_on_with_any_digit(place) {
+                continue;
+            }
+            let is_dead = *known.entry((place, after)).or_insert_with(|| is_dead(token));
             if is_dead && !found.contains(&token) {
                 found.push(token);
             }

@@ -34,7 +34,7 @@ enum Reading {
     /// A string, or a key.
     Text { text: PieceId, escape: Spelling, is_key: bool },
     /// A number, or a word.
-    Bare { text: PieceId },
+    Bare { text: PieceId, is_word: bool },
     /// A colon comes.
     Colon,
     /// A value is whole: a comma comes, or a bracket.
@@ -78,7 +78,7 @@ impl Ledger {
     pub(super) fn map(self, mut change: impl FnMut(PieceId) -> PieceId) -> Self {
         let reading = match self.reading {
             Reading::Text { text, escape, is_key } => Reading::Text { text: change(text), escape, is_key },
-            Reading::Bare { text } => Reading::Bare { text: change(text) },
+            Reading::Bare { text, is_word } => Reading::Bare { text: change(text), is_word },
             other => other,
         };
         let (seen, open, rivals) = (change(self.seen), change(self.open), change(self.rivals));
@@ -127,6 +127,14 @@ impl Pieces {
             Piece::Ledger(ledger) => ledger,
             _ => Ledger::NEW,
         }
+    }
+
+    /// Whether a number is being read that more digits change: not the exponent of nought.
+    pub(super) fn is_in_growing_number(&self, ledger: Ledger) -> bool {
+        let Reading::Bare { text, is_word: false } = ledger.reading else { return false };
+        let text = self.text(text);
+        let exponent = text.iter().position(|byte| matches!(byte, b'e' | b'E'));
+        exponent.is_none_or(|at| text[..at].iter().any(|byte| matches!(byte, b'1'..=b'9')))
     }
 
     /// How many rivals there are.
@@ -181,7 +189,7 @@ impl Pieces {
                 _ => Outcome::Misfit,
             },
             Reading::Text { text, escape, is_key } => self.read_text(ledger, text, escape, is_key, byte),
-            Reading::Bare { text } => self.read_bare(ledger, text, byte),
+            Reading::Bare { text, is_word } => self.read_bare(ledger, text, is_word, byte),
             _ if is_space(byte) => self.goes(ledger),
             Reading::Value => self.begin_value(ledger, byte),
             Reading::Key => match byte {
@@ -279,14 +287,15 @@ impl Pieces {
             }
             b']' => self.close(ledger, byte),
             b',' | b':' | b'}' => Outcome::Misfit,
-            _ => self.read_bare(ledger, PieceId::NONE, byte),
+            _ => self.read_bare(ledger, PieceId::NONE, byte.is_ascii_alphabetic(), byte),
         }
     }
 
-    fn read_bare(&self, ledger: Ledger, text: PieceId, byte: u8) -> Outcome {
-        if matches!(byte, b',' | b']' | b'}') || is_space(byte) {
+    fn read_bare(&self, ledger: Ledger, text: PieceId, is_word: bool, byte: u8) -> Outcome {
+        /// Behind so many bytes of a number its rivals are not looked at until it ends.
+        const LONG: u32 = 100;
+        if text != PieceId::NONE && (matches!(byte, b',' | b']' | b'}') || is_space(byte)) {
             let text = String::from_utf8_lossy(&self.text(text)).into_owned();
-            let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic());
             let form = if is_word { text } else { number::normal_form(&text) };
             let value = self.intern(&Piece::Bare(form.into()));
             return match self.end_value(ledger, value) {
@@ -294,26 +303,27 @@ impl Pieces {
                 other => other,
             };
         }
-        if !may_be_bare(&self.text(text), byte) {
+        let fits = if is_word { may_be_word(&self.text(text), byte) } else { may_be_number(text, byte) };
+        if !fits {
             return Outcome::Misfit;
         }
         let text = self.with_byte(text, byte);
         let mut rivals = ledger.rivals;
-        if rivals != PieceId::NONE {
+        if rivals != PieceId::NONE && self.length(text) < LONG {
             let bytes = self.text(text);
             let beginning = String::from_utf8_lossy(&bytes);
-            rivals = self.rivals_whose_value(ledger, |value| match value {
-                Piece::Bare(form) if form.starts_with(|first: char| first.is_ascii_alphabetic()) => {
-                    form.starts_with(&*beginning)
+            let is_alike = |form: &str| {
+                let is_form_of_word = form.starts_with(|first: char| first.is_ascii_alphabetic());
+                match (is_word, is_form_of_word) {
+                    (true, true) => form.starts_with(&*beginning),
+                    (false, false) => number::may_become(&beginning, form),
+                    _ => false,
                 }
-                Piece::Bare(form) => {
-                    !beginning.starts_with(|first: char| first.is_ascii_alphabetic())
-                        && number::may_become(&beginning, form)
-                }
-                _ => false,
-            });
+            };
+            rivals =
+                self.rivals_whose_value(ledger, |value| matches!(value, Piece::Bare(form) if is_alike(form)));
         }
-        self.goes(Ledger { reading: Reading::Bare { text }, rivals, ..ledger })
+        self.goes(Ledger { reading: Reading::Bare { text, is_word }, rivals, ..ledger })
     }
 
     /// Goes on after a value, which is a whole item, or part of what is open.
@@ -348,7 +358,7 @@ impl Pieces {
                 return self.goes(Ledger { reading: Reading::Value, rivals, ..ledger });
             }
             Some(&Piece::OpenArray { items, .. }) => (Reading::Value, self.count(items)),
-            Some(&Piece::OpenObject { members, .. }) => (Reading::Key, self.count(members)),
+            Some(&Piece::OpenObject { members, .. }) => (Reading::Key, self.members(members).len()),
             Some(_) => return Outcome::Misfit,
         };
         let rivals = self.rivals_whose_container(ledger, |container| match container {
@@ -368,9 +378,7 @@ impl Pieces {
                 (Piece::Array(items.into()), below)
             }
             (Some(&Piece::OpenObject { below, members, .. }), b'}') => {
-                let mut members: Vec<(PieceId, PieceId)> = self.members(members).collect();
-                members.sort_unstable();
-                (Piece::Object(members.into()), below)
+                (Piece::Object(self.members(members).into()), below)
             }
             _ => return Outcome::Misfit,
         };
@@ -445,7 +453,7 @@ impl Pieces {
             _ => PieceId::NONE,
         };
         let begins = |key: PieceId| matches!(self.get(key), Piece::Text(text) if text.as_bytes().starts_with(beginning));
-        let is_new = |key: PieceId| self.members(had).all(|member| member.0 != key);
+        let is_new = |key: PieceId| self.members(had).iter().all(|member| member.0 != key);
         self.rivals_whose_container(ledger, |container| match container {
             Piece::Object(members) => members.iter().any(|&(key, _)| begins(key) && is_new(key)),
             _ => false,
@@ -460,14 +468,15 @@ fn member(object: &Piece, key: PieceId) -> Option<PieceId> {
     Some(members[at].1)
 }
 
-/// Whether a byte can stand behind the beginning of a number or a word.
-fn may_be_bare(beginning: &[u8], byte: u8) -> bool {
-    let goes_on = |word: &&[u8]| word.starts_with(beginning) && word.get(beginning.len()) == Some(&byte);
-    match beginning.first() {
-        Some(first) if first.is_ascii_alphabetic() => WORDS.iter().any(goes_on),
-        Some(_) => byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-'),
-        None => byte.is_ascii_digit() || byte == b'-' || WORDS.iter().any(goes_on),
-    }
+/// Whether a byte can stand behind the beginning of a word.
+fn may_be_word(beginning: &[u8], byte: u8) -> bool {
+    WORDS.iter().any(|word| word.starts_with(beginning) && word.get(beginning.len()) == Some(&byte))
+}
+
+/// Whether a byte can stand in a number, behind what was read of it.
+fn may_be_number(text: PieceId, byte: u8) -> bool {
+    let is_first = text == PieceId::NONE;
+    byte.is_ascii_digit() || byte == b'-' || (!is_first && matches!(byte, b'.' | b'e' | b'E' | b'+'))
 }
 
 /// The values that are words.

@@ -37,6 +37,7 @@ use ledger::{Ledger, Outcome, Standing};
 use pieces::{PieceId, Pieces};
 
 pub(crate) use crossing::Crossing;
+pub(crate) use pieces::Copies;
 
 /// What a frame carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,9 +204,10 @@ pub(super) fn forgotten(node: tokenstile_grammar::machine::NodeId) -> Symbol {
 
 impl Carrier<'_> {
     /// The entry of a frame in the other generation.
-    pub(super) fn carry_entry(&self, entry: u32) -> u32 {
+    pub(super) fn carry_entry(&mut self, entry: u32) -> u32 {
+        let (from, to) = (&self.from.distinct().pieces, &self.to.distinct().pieces);
+        let mut carry = |piece| to.carry(from, piece, &mut self.pieces);
         let entry = Entry(entry);
-        let carry = |piece| self.to.distinct().pieces.carry(&self.from.distinct().pieces, piece);
         entry.piece().map_or(entry, |piece| Entry::of(carry(piece))).0
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::ledger::Ledger;
 use crate::interner::Interner;
@@ -44,19 +44,12 @@ pub(super) enum Piece {
         value: PieceId,
         count: u32,
     },
-    /// The same for members.
-    Member {
-        before: PieceId,
-        key: PieceId,
-        value: PieceId,
-        count: u32,
-    },
     /// An array that is open inside of what is open `below`, and its items.
     OpenArray {
         below: PieceId,
         items: PieceId,
     },
-    /// An object that is open, its members, and the key whose value comes next.
+    /// An object that is open, its members as an object, so that their order is forgotten, and the key whose value comes next.
     OpenObject {
         below: PieceId,
         members: PieceId,
@@ -81,9 +74,6 @@ impl Piece {
             Piece::Byte { before, byte, length } => Piece::Byte { before: change(before), byte, length },
             Piece::Item { before, value, count } => {
                 Piece::Item { before: change(before), value: change(value), count }
-            }
-            Piece::Member { before, key, value, count } => {
-                Piece::Member { before: change(before), key: change(key), value: change(value), count }
             }
             Piece::OpenArray { below, items } => {
                 Piece::OpenArray { below: change(below), items: change(items) }
@@ -158,12 +148,12 @@ impl Pieces {
         bytes
     }
 
-    /// How many items or members a chain has.
+    /// How many items a chain has.
     pub(super) fn count(&self, chain: PieceId) -> usize {
         match chain {
             PieceId::NONE => 0,
             _ => match *self.get(chain) {
-                Piece::Item { count, .. } | Piece::Member { count, .. } => count as usize,
+                Piece::Item { count, .. } => count as usize,
                 _ => 0,
             },
         }
@@ -173,8 +163,12 @@ impl Pieces {
         self.intern(&Piece::Item { before, value, count: self.count(before) as u32 + 1 })
     }
 
-    pub(super) fn with_member(&self, before: PieceId, key: PieceId, value: PieceId) -> PieceId {
-        self.intern(&Piece::Member { before, key, value, count: self.count(before) as u32 + 1 })
+    /// The members with one more.
+    pub(super) fn with_member(&self, members: PieceId, key: PieceId, value: PieceId) -> PieceId {
+        let mut all = self.members(members).to_vec();
+        let place = all.partition_point(|member| member.0 < key);
+        all.insert(place, (key, value));
+        self.intern(&Piece::Object(all.into()))
     }
 
     /// The items of a chain, the last first.
@@ -190,27 +184,28 @@ impl Pieces {
         })
     }
 
-    /// The members of a chain, the last first.
-    pub(super) fn members(&self, chain: PieceId) -> impl Iterator<Item = (PieceId, PieceId)> + '_ {
-        let mut at = chain;
-        std::iter::from_fn(move || {
-            if at == PieceId::NONE {
-                return None;
-            }
-            let Piece::Member { before, key, value, .. } = *self.get(at) else { return None };
-            at = before;
-            Some((key, value))
-        })
+    /// The members of an object, by their keys.
+    pub(super) fn members(&self, members: PieceId) -> &[(PieceId, PieceId)] {
+        match members {
+            PieceId::NONE => &[],
+            _ => match self.get(members) {
+                Piece::Object(members) => members,
+                _ => &[],
+            },
+        }
     }
 
-    /// The number that a piece of `from` has here, with all that it is made of.
-    pub(super) fn carry(&self, from: &Pieces, root: PieceId) -> PieceId {
+    /// The number that a piece of `from` has here, with all that it is made of. `copies` are those that have one already.
+    pub(super) fn carry(&self, from: &Pieces, root: PieceId, copies: &mut Copies) -> PieceId {
+        if let Some(&copy) = copies.get(&root) {
+            return copy;
+        }
         let mut needed = vec![root];
-        let mut copies: FxHashMap<PieceId, PieceId> = FxHashMap::from_iter([(root, PieceId::NONE)]);
+        let mut seen: FxHashSet<PieceId> = FxHashSet::from_iter([root]);
         let mut at = 0;
         while let Some(&id) = needed.get(at) {
             from.get(id).map(|child| {
-                if child != PieceId::NONE && copies.insert(child, PieceId::NONE).is_none() {
+                if child != PieceId::NONE && !copies.contains_key(&child) && seen.insert(child) {
                     needed.push(child);
                 }
                 child
@@ -226,3 +221,6 @@ impl Pieces {
         copies[&root]
     }
 }
+
+/// The numbers that pieces have in another generation.
+pub(crate) type Copies = FxHashMap<PieceId, PieceId>;

@@ -19,7 +19,20 @@ use crate::generation::Generation;
 /// How many ways to write a number are looked at for each rival, in each place of the grammar.
 const MORE_ROUNDS: usize = 2;
 
+/// How many zeros in a row are looked at: what they lead to is a matter of scale.
+const MORE_ZEROS: usize = 4;
+
+/// How many steps are made before an item is believed to be able to differ.
+const MOST_STEPS: usize = 20_000;
+
 impl Generation {
+    /// Whether a number goes on without end with digits of any kind, so that it cannot but differ from finitely many.
+    pub(super) fn goes_on_with_any_digit(&self, config: SetId) -> bool {
+        let plain = self.forgetful(config).unwrap_or(config);
+        let next = self.step(plain, b'1');
+        next != SetId::DEAD && self.step(next, b'1') == next && self.step(next, b'2') == next
+    }
+
     /// Whether some stack can be completed such that its items differ.
     #[inline]
     pub(in crate::config) fn can_differ(&self, config: SetId) -> bool {
@@ -53,15 +66,23 @@ impl Generation {
         let mut rounds: FxHashMap<SetId, usize> = FxHashMap::default();
         // An escape that was begun has to be ended, whatever it is of.
         let mut queue = VecDeque::from([(config, true)]);
+        let mut steps = 0;
         while let Some((at, is_begun)) = queue.pop_front() {
             let pieces = &self.distinct().pieces;
             let ledgers = self.rivalled(at);
             // All of them read the same bytes, and those that have begun are in the same text or number.
             let Some(&ledger) = ledgers.first() else { return true };
             let most_rounds = MORE_ROUNDS * (pieces.rival_count(ledger) + 2);
+            if pieces.is_in_growing_number(ledger) && self.goes_on_with_any_digit(at) {
+                return true;
+            }
             let is_begun = is_begun && ledger.is_in_escape();
             for byte in self.telling_bytes(at, &ledgers, is_begun) {
+                steps += 1;
                 let next = self.step(self.before_byte(at, byte), byte);
+                if steps > MOST_STEPS {
+                    return true;
+                }
                 if next == SetId::DEAD || !seen.insert(next) {
                     continue;
                 }
@@ -71,7 +92,7 @@ impl Generation {
                 if ledger.is_in_bare() {
                     let rounds = rounds.entry(self.forgetful(next).unwrap_or(next)).or_default();
                     *rounds += 1;
-                    if *rounds > most_rounds {
+                    if *rounds > if byte == b'0' { MORE_ZEROS } else { most_rounds } {
                         continue;
                     }
                 }

@@ -77,14 +77,14 @@ impl Emitter<'_> {
     /// How many values there are that are neither arrays nor objects, where there are no others.
     fn scalar_count(&mut self, formula: FormulaId) -> Result<Option<u64>> {
         let set = self.set_of(formula)?;
-        let TextSet::Finite(texts) = &set.texts else { return Ok(None) };
         if !set.arrays.is_empty() || !set.objects.is_empty() {
             return Ok(None);
         }
+        let Some(texts) = set.texts.count(&mut self.expander.algebra.languages)? else { return Ok(None) };
         let words = [set.null, set.truth, set.falsity].into_iter().filter(|&there| there).count();
         let listed = || set.numbers.listed(MOST_LISTED).map(|numbers| numbers.len() as u64);
         let numbers = set.numbers.count().or_else(listed);
-        Ok(numbers.map(|numbers| numbers + (words + texts.len()) as u64))
+        Ok(numbers.map(|numbers| numbers.saturating_add(texts).saturating_add(words as u64)))
     }
 
     fn is_endless(&mut self, formula: FormulaId, depth: usize) -> Result<bool> {

@@ -331,6 +331,16 @@ impl TextSet {
         }
     }
 
+    /// How many texts it writes, where that is plain.
+    pub fn count(&self, languages: &mut Languages<'_>) -> Result<Option<u64>> {
+        if let TextSet::Finite(texts) = self {
+            return Ok(Some(texts.len() as u64));
+        }
+        let expr = self.expr(languages)?;
+        let (body, bound) = languages.unbounded(expr);
+        Ok(if bound.is_some() { None } else { languages.automaton(body)?.count_words() })
+    }
+
     /// Whether it is known to write no end of texts, or more than anybody lists.
     pub fn is_endless(&self, languages: &mut Languages<'_>) -> Result<bool> {
         /// No array has so many items.
