@@ -7,7 +7,7 @@ import jsonschema_rs
 import pytest
 
 import tokenstile as xgr
-from tests.json_schema.walk import COMPILER, walk
+from tests.json_schema.walk import COMPILER, INFO, TOKENS, walk
 
 UNIQUE = {"type": "array", "uniqueItems": True}
 FLAG = {
@@ -50,6 +50,51 @@ def accepts(schema, text, **options):
 )
 def test_items_are_compared_as_values(items, text, expected):
     assert accepts({**UNIQUE, "items": items}, text, strict_mode=False) is expected
+
+
+STRINGS = {**UNIQUE, "items": {"type": "string"}}
+RUN_OUT = {**UNIQUE, "items": {"type": "string", "pattern": "^[ab]?$"}, "minItems": 2}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "expected"),
+    [
+        (STRINGS, '["a", "b", "ab"]', True),
+        (STRINGS, '["", "\\u0061"]', True),
+        (STRINGS, '["a", "\\u0061"]', False),
+        (STRINGS, '["", ""]', False),
+        (RUN_OUT, '["b", "a", ""]', True),
+        (RUN_OUT, '["b"]', False),
+    ],
+)
+def test_strings(schema, text, expected):
+    assert accepts(schema, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        (STRINGS, '["a", "b", "ab"]'),
+        (RUN_OUT, '["a", "b", ""]'),
+        ({**UNIQUE, "items": {"type": "string", "maxLength": 2}}, '["bc", "ab", ""]'),
+        ({**UNIQUE, "items": {"type": "integer"}}, "[12, 1, 2]"),
+        ({**UNIQUE, "items": FLAG}, '[{"k": "a"}, {"k": "a", "on": true}]'),
+        ({"type": "object", "properties": {"a": STRINGS}}, '{"a": ["ab", "b"]}'),
+    ],
+)
+def test_every_bit_is_what_accept_says(schema, text):
+    matcher = matcher_of(schema)
+    mask = xgr.allocate_token_bitmask(1, INFO.vocab_size)
+    for byte in text.encode():
+        matcher.fill_next_token_bitmask(mask)
+        (bits,) = xgr.testing.bitmask_to_bool_mask(mask, INFO.vocab_size)
+        for token in range(INFO.vocab_size):
+            taken = matcher.accept_token(token)
+            if taken:
+                matcher.rollback(1)
+            assert taken == bits[token], TOKENS[token]
+        assert matcher.accept_token(byte)
+    assert matcher.is_completed()
 
 
 def test_an_item_of_which_all_are_there_is_not_begun():
