@@ -135,26 +135,13 @@ impl Generation {
             Some(at) => 1_u64 << at,
             None => 0,
         };
-        let mut known: FxHashMap<SetId, u64> = FxHashMap::default();
-        let mut stack = vec![set];
-        while let Some(&at) = stack.last() {
-            let (items, waiting) = (self.sets().items(at), stack.len());
-            if self.deadline(at) > tokens {
-                known.insert(at, 0);
-            }
-            if !known.contains_key(&at) {
-                stack.extend(items.iter().map(|item| item.1).filter(|rest| !known.contains_key(rest)));
-                if stack.len() == waiting {
-                    let of_item = |&(symbol, rest): &Item| bit(symbol) | known[&rest];
-                    let in_items = items.iter().map(of_item).fold(u64::MAX, |all, item| all & item);
-                    known.insert(at, if self.sets().ends(at) { 0 } else { in_items });
-                }
-            }
-            if stack.len() == waiting {
-                stack.pop();
-            }
-        }
-        known[&set]
+        let in_all = |at: SetId, known: &FxHashMap<SetId, u64>| {
+            let of_item = |&(symbol, rest): &Item| bit(symbol) | known[&rest];
+            let in_items = self.sets().items(at).iter().map(of_item).fold(u64::MAX, |all, item| all & item);
+            if self.sets().ends(at) { 0 } else { in_items }
+        };
+        let is_early = |at| (self.deadline(at) > tokens).then_some(0);
+        self.fold(set, &mut FxHashMap::default(), is_early, in_all)
     }
 
     /// The frame of a rule whose tokens are counted: how many there may be, and what the frame says.
@@ -176,24 +163,11 @@ impl Generation {
 
     /// The least of the deadlines in a set.
     fn deadline(&self, set: SetId) -> u32 {
-        let mut known = self.deadlines().least.lock();
-        let mut stack = vec![set];
-        while let Some(&at) = stack.last() {
-            let items = self.sets().items(at);
-            let waiting = stack.len();
-            if !known.contains_key(&at) {
-                stack.extend(items.iter().map(|item| item.1).filter(|rest| !known.contains_key(rest)));
-                if stack.len() == waiting {
-                    let of_item = |&(symbol, rest): &Item| self.deadline_of(symbol).min(known[&rest]);
-                    let least = items.iter().map(of_item).min().unwrap_or(NEVER);
-                    known.insert(at, least);
-                }
-            }
-            if stack.len() == waiting {
-                stack.pop();
-            }
-        }
-        known[&set]
+        let least = |at: SetId, known: &FxHashMap<SetId, u32>| {
+            let of_item = |&(symbol, rest): &Item| self.deadline_of(symbol).min(known[&rest]);
+            self.sets().items(at).iter().map(of_item).min().unwrap_or(NEVER)
+        };
+        self.fold(set, &mut self.deadlines().least.lock(), |_| None, least)
     }
 
     /// The frames whose deadline is not after `tokens`, by when they began.

@@ -14,7 +14,7 @@
 //! - [`lists`]: places in lists of members.
 //! - [`deadlines`]: rules that may take so many tokens.
 //! - [`distinct`]: arrays of which no two items are equal.
-//! - [`rewrite`](mod@rewrite): a configuration with other frames.
+//! - [`rewrite`](mod@rewrite): a configuration with other frames, and what is known of one from the bottom up.
 //! - [`copy`]: the same configuration in another generation.
 
 mod close;

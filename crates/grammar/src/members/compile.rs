@@ -220,17 +220,9 @@ fn sum(one: &Sums, other: &Sums, bounds: &Bounds, budget: &Budget) -> Result<Sum
     if sums.len() > MAX_SUMS { Err(too_many_sums()) } else { Ok(sums) }
 }
 
-/// The sums of `count` of them, if they are not too many; of a single one, what is beyond an upper bound is still there.
+/// The sums of `count` of them, if they are not too many.
 fn times(sums: &Sums, count: u32, bounds: &Bounds, budget: &Budget) -> Result<Sums> {
-    match count {
-        0 => Ok(Sums::nothing(bounds)),
-        1 => Ok(sums.clone()),
-        _ => {
-            let half = times(sums, count / 2, bounds, budget)?;
-            let all = sum(&half, &half, bounds, budget)?;
-            if count.is_multiple_of(2) { Ok(all) } else { sum(&all, sums, bounds, budget) }
-        }
-    }
+    sums.times_by(count, bounds, &|one, other| sum(one, other, bounds, budget))
 }
 
 /// Entries that ask for a forbidden one are forbidden.

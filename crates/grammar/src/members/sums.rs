@@ -12,6 +12,8 @@
 //! less for one without a lower bound. The members of an object that must break one of several conditions can often break
 //! any of them; of all the sums of what they can break, the one that has all is left.
 
+use std::convert::Infallible;
+
 use smallvec::SmallVec;
 
 use crate::ir::members::Count;
@@ -245,13 +247,25 @@ impl Sums {
 
     /// A sum of `count` of them; of a single one, what is beyond an upper bound is still there.
     pub(super) fn times(&self, count: u32, bounds: &Bounds) -> Self {
+        let Ok(sums) =
+            self.times_by(count, bounds, &|one, other| Ok::<_, Infallible>(one.and(other, bounds)));
+        sums
+    }
+
+    /// The same, where `add` puts two of them together, or fails.
+    pub(super) fn times_by<E>(
+        &self,
+        count: u32,
+        bounds: &Bounds,
+        add: &impl Fn(&Sums, &Sums) -> Result<Sums, E>,
+    ) -> Result<Self, E> {
         match count {
-            0 => Sums::nothing(bounds),
-            1 => self.clone(),
+            0 => Ok(Sums::nothing(bounds)),
+            1 => Ok(self.clone()),
             _ => {
-                let half = self.times(count / 2, bounds);
-                let all = half.and(&half, bounds);
-                if count.is_multiple_of(2) { all } else { all.and(self, bounds) }
+                let half = self.times_by(count / 2, bounds, add)?;
+                let all = add(&half, &half)?;
+                if count.is_multiple_of(2) { Ok(all) } else { add(&all, self) }
             }
         }
     }

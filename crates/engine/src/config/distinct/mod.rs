@@ -9,8 +9,9 @@
 //!
 //! *No dead ends.* An item under way may be such that all ways to complete it are taken: `{"a": true` where there is
 //! nothing to add, and `[{"a": true}, ...`. Whether there is another way is looked for along the items before, see
-//! [`search`]. Between items there always is: an array of which there are finitely many items is no such rule, see
-//! `frontends/json_schema/emit/arrays.rs` of the grammar crate.
+//! [`search`]. The search ends after so many steps, and believes that there is then: with ten keys of one value each that
+//! come in any order a dead end is possible. Between items there always is another way: an array whose items may run out
+//! is no such rule, see `frontends/json_schema/emit/endless.rs` of the grammar crate.
 //!
 //! - [`pieces`]: the values, hash-consed, with [`number`].
 //! - [`ledger`]: reading an array.
@@ -102,35 +103,24 @@ impl Generation {
 
     /// What the frames of a set carry, each once, but for what is forgotten.
     fn entries(&self, set: SetId) -> Arc<[Entry]> {
-        let mut known = self.distinct().entries.lock();
-        let mut stack = vec![set];
-        while let Some(&at) = stack.last() {
+        let all = |at: SetId, known: &FxHashMap<SetId, Arc<[Entry]>>| {
+            let entry = |symbol| self.entry(symbol).filter(|&entry| entry != Entry::FORGOTTEN);
             let items = self.sets().items(at);
-            let waiting = stack.len();
-            if !known.contains_key(&at) {
-                stack.extend(items.iter().map(|item| item.1).filter(|rest| !known.contains_key(rest)));
-                if stack.len() == waiting
-                    && let &[(symbol, rest)] = items
-                    && self.entry(symbol).is_none_or(|entry| entry == Entry::FORGOTTEN)
-                {
-                    let same = Arc::clone(&known[&rest]);
-                    known.insert(at, same);
-                } else if stack.len() == waiting {
-                    let mut entries: SmallVec<[Entry; 8]> = SmallVec::new();
-                    for &(symbol, rest) in items {
-                        entries.extend(self.entry(symbol).filter(|&entry| entry != Entry::FORGOTTEN));
-                        entries.extend_from_slice(&known[&rest]);
-                    }
-                    entries.sort_unstable();
-                    entries.dedup();
-                    known.insert(at, entries.as_slice().into());
-                }
+            if let &[(symbol, rest)] = items
+                && entry(symbol).is_none()
+            {
+                return Arc::clone(&known[&rest]);
             }
-            if stack.len() == waiting {
-                stack.pop();
+            let mut entries: SmallVec<[Entry; 8]> = SmallVec::new();
+            for &(symbol, rest) in items {
+                entries.extend(entry(symbol));
+                entries.extend_from_slice(&known[&rest]);
             }
-        }
-        Arc::clone(&known[&set])
+            entries.sort_unstable();
+            entries.dedup();
+            entries.as_slice().into()
+        };
+        self.fold(set, &mut self.distinct().entries.lock(), |_| None, all)
     }
 
     /// The stacks of `set` with other entries, without those that have an entry for which there is none.
