@@ -101,6 +101,11 @@ impl Arena {
         (!key.spans.is_empty()).then(|| heads.iter().rev().fold(key.plain, joined))
     }
 
+    /// What reads the rest of a key if nothing is excluded or remembered; any other term as it is.
+    pub(crate) fn key_as_text(&self, id: TerminalId) -> TerminalId {
+        if let Term::Key(key) = self.term(id) { key.plain } else { id }
+    }
+
     /// The bytes after which `id` and `plain`, which reads the same without an exclusion, may be different, if they are
     /// known to be few.
     pub(crate) fn ways_apart(&self, id: TerminalId, plain: TerminalId) -> Option<SmallVec<[u8; 16]>> {

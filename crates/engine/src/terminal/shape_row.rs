@@ -79,6 +79,8 @@ const WITHOUT_SPACES: [Sequence; 21] = [
 
 /// So many states are looked at to find out what keeps a state alive,
 const MAX_STATES: usize = 128;
+/// at first so many,
+const FEW_STATES: usize = 12;
 /// and so many are made for it,
 const MAX_NEW_STATES: usize = 500;
 /// or so many for a text of a bounded length.
@@ -165,20 +167,34 @@ impl Arena {
     /// The first of the ways on that is a loop, without what comes after it, if the state is not the loop itself. As long as
     /// a text stays in it, the state is alive, whatever becomes of the other ways.
     fn looping(&self, id: TerminalId) -> Option<TerminalId> {
-        let first = |id: TerminalId| match *self.term(id) {
+        let first = match *self.term(id) {
             Term::Concat(first, _) => first,
             _ => id,
         };
-        let (texts, spelled) = match *self.term(first(id)) {
+        let (texts, spelled) = match *self.term(first) {
             Term::JsonText { inner, pending: 0 } => (inner, true),
             _ => (id, false),
         };
         let items = if let Term::Alt(items) = self.term(texts) { items } else { &[texts][..] };
-        let is_loop =
-            |id: &TerminalId| matches!(self.term(*id), Term::Repeat { min: 0, max: Term::UNBOUNDED, .. });
-        let found = items.iter().map(|&item| first(item)).find(is_loop)?;
+        let found = items.iter().find_map(|&item| self.first_loop(item))?;
         let found = if spelled { self.json_text(found, 0) } else { found };
         (found != id).then_some(found)
+    }
+
+    /// The first of a chain that is a loop, if all before it may be empty.
+    fn first_loop(&self, id: TerminalId) -> Option<TerminalId> {
+        let is_loop = |id| matches!(self.term(id), Term::Repeat { min: 0, max: Term::UNBOUNDED, .. });
+        let mut rest = id;
+        while let &Term::Concat(head, tail) = self.term(rest) {
+            if is_loop(head) {
+                return Some(head);
+            }
+            if !self.is_nullable(head) {
+                return None;
+            }
+            rest = tail;
+        }
+        is_loop(rest).then_some(rest)
     }
 
     /// What leads back to a state, or to a loop that it begins with.
@@ -203,7 +219,8 @@ impl Arena {
                 Endless { kinds, length: length.min(inner) }
             }
             Some(_) => self.endless_kinds(id),
-            None => {
+            // A loop that many states begin with is looked at once for all of them.
+            None => self.endless_loop(id).unwrap_or_else(|| {
                 let easily_seen = self.shape_row(id).endless;
                 let is_all = self.taken_kinds(id, ASCII | ALL_OTHERS, &FxHashSet::default()).0
                     & !easily_seen.kinds
@@ -212,10 +229,16 @@ impl Arena {
                 let has_more_letters = found.kinds & !easily_seen.kinds & LETTERS != 0;
                 let least = if has_more_letters { FAR } else { SHORT };
                 if found.kinds == 0 || found.length < least { easily_seen } else { found }
-            }
+            }),
         };
         // What was found may be about this state as well, so that the slot must not be held meanwhile.
         *slot.get_or_init(|| endless)
+    }
+
+    /// What keeps the loop alive that a state begins with, if words do.
+    fn endless_loop(&self, id: TerminalId) -> Option<Endless> {
+        let found = self.endless(self.looping(id)?);
+        (found.kinds & LETTERS == LETTERS && found.length == u32::MAX).then_some(found)
     }
 
     /// A state without its bound on the number of characters, if it has one, and a length: any string that keeps that state
@@ -262,16 +285,25 @@ impl Arena {
         self.known_endless(id, self.shape_row(id))
     }
 
-    /// The same, by a search among the states nearby.
+    /// The same, by a search among the states nearby: first with words, which lead to few states where brackets lead to ever
+    /// more. Often all else that keeps the state alive leads to the states that words lead to.
     fn endless_kinds(&self, id: TerminalId) -> Endless {
-        let found = self.endless_among(id, ASCII | ALL_OTHERS);
-        if found.kinds == 0 || found.length >= FAR { found } else { self.endless_among(id, WORDS) }
+        let words = self.endless_among(id, WORDS, FEW_STATES);
+        if words.length == u32::MAX && words.kinds & LETTERS != 0 {
+            return words;
+        }
+        let found = self.endless_among(id, ASCII | ALL_OTHERS, MAX_STATES);
+        if found.kinds == 0 || found.length >= FAR {
+            found
+        } else {
+            self.endless_among(id, WORDS, MAX_STATES)
+        }
     }
 
     /// Starts from some kinds, and drops those that any state reached by them does not take, until nothing changes. The states
     /// that are near come first, because they tell soonest what to drop. Where there are too many states, or where far away
     /// little is taken any more, or not all letters, the length ends there.
-    fn endless_among(&self, id: TerminalId, mut kinds: KindSet) -> Endless {
+    fn endless_among(&self, id: TerminalId, mut kinds: KindSet, most_states: usize) -> Endless {
         let most = self.len() + if self.is_bounded(id) { MAX_NEW_BOUNDED } else { MAX_NEW_STATES };
         'again: while kinds != 0 {
             let mut levels: Vec<States> = vec![States::from_slice(&[id])];
@@ -283,7 +315,7 @@ impl Arena {
                     let (taken, targets) = self.taken_kinds(at, kinds, &seen);
                     let is_far = read >= FAR && taken.count_ones() < kinds.count_ones() / 2;
                     loses_letters = read >= FAR && kinds & !taken & LETTERS != 0;
-                    if is_far || loses_letters || seen.len() > MAX_STATES || self.len() > most {
+                    if is_far || loses_letters || seen.len() > most_states || self.len() > most {
                         (length, is_end) = (read, is_far);
                         break 'levels;
                     }
@@ -295,6 +327,9 @@ impl Arena {
                 }
                 levels.push(next);
             }
+            if length == u32::MAX {
+                kinds |= self.taken_within(&seen);
+            }
             let noted = match () {
                 () if is_end || length == u32::MAX => 1,
                 () if loses_letters => SHORT,
@@ -304,6 +339,12 @@ impl Arena {
             return Endless { kinds, length };
         }
         Endless { kinds, length: u32::MAX }
+    }
+
+    /// The kinds that lead from each of some states to one of them.
+    fn taken_within(&self, states: &FxHashSet<TerminalId>) -> KindSet {
+        let is_one = |target: TerminalId| states.contains(&target);
+        states.iter().fold(ASCII | ALL_OTHERS, |kinds, &id| self.kinds_to(id, kinds, is_one))
     }
 
     /// The same holds for the states that it leads to, less what was read. It is noted where at least so much is left, unless
@@ -327,8 +368,7 @@ impl Arena {
         if !self.is_wide(id) {
             return (0, targets);
         }
-        let row = self.shape_row(id);
-        let mut goes_to = |target: TerminalId| {
+        let goes_to = |target: TerminalId| {
             if target == id || targets.last() == Some(&target) || seen.contains(&target) {
                 return true;
             }
@@ -338,17 +378,27 @@ impl Arena {
             }
             goes_on
         };
+        (self.kinds_to(id, kinds, goes_to), targets)
+    }
+
+    /// Those of `kinds` whose characters all lead to states with which `goes_on` agrees.
+    fn kinds_to(
+        &self,
+        id: TerminalId,
+        kinds: KindSet,
+        mut goes_on: impl FnMut(TerminalId) -> bool,
+    ) -> KindSet {
+        let row = self.shape_row(id);
         let mut is_taken = |&kind: &usize| {
             if row.mixed >> kind & 1 == 0 {
-                return goes_to(row.next[kind]);
+                return goes_on(row.next[kind]);
             }
             let dense = self.dense(id);
-            bytes_of(kind as u8).iter().all(|&byte| goes_to(dense[usize::from(byte)]))
+            bytes_of(kind as u8).iter().all(|&byte| goes_on(dense[usize::from(byte)]))
         };
         let among = (0..KINDS).filter(|kind| kinds & ASCII & 1 << kind != 0);
-        let mut taken = among.filter(|kind| is_taken(kind)).fold(0, |taken, kind| taken | 1 << kind);
-        taken |= self.others(id, kinds, goes_to);
-        (taken, targets)
+        let taken = among.filter(|kind| is_taken(kind)).fold(0, |taken, kind| taken | 1 << kind);
+        taken | self.others(id, kinds, goes_on)
     }
 
     /// Those of `kinds` outside of ASCII whose characters all lead to states with which `goes_on` agrees.

@@ -36,6 +36,11 @@ impl Spelling {
         }
     }
 
+    /// Whether an escape that was begun goes on with a digit.
+    pub(crate) fn takes_digit(self) -> bool {
+        !matches!(self.length, 1 | 6 | 7)
+    }
+
     /// With one more byte, one that JSON allows here.
     pub(crate) fn with(mut self, byte: u8) -> Self {
         if let Some(place) = self.bytes.get_mut(usize::from(self.length)) {

@@ -2,8 +2,8 @@
 //!
 //! The first table of a state of a JSON string walks the vocabulary, which takes milliseconds. Tables are shared by all
 //! grammars of a vocabulary, so that a small schema, read along a small text once, makes them for all: the first request
-//! does not wait for what any request would. The same goes for words and numbers of other languages, and for the automata of
-//! formats, which the process makes once.
+//! does not wait for what any request would. The same goes for words and numbers of other languages, for the automata of
+//! formats, which the process makes once, and for the list of tokens that reach from one item of an array into the next.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ const FORMATS: [(&str, &str); 7] = [
     ("ipv6", ""),
     ("uri", ""),
     ("uri-reference", ""),
-    ("regex", "\"^a"),
+    ("regex", "\"^[a-z]+(.*|a)"),
 ];
 
 /// Makes the tables for `tokens`.
@@ -60,6 +60,7 @@ pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
         for (format, beginning) in FORMATS {
             walk_format(tokens, format, beginning);
         }
+        tokens.index().crossing(tokens);
     }
 }
 

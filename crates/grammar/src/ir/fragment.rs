@@ -3,9 +3,12 @@
 //! What is the same in many schemas and dear to make is made once and copied from then on. A copy interns each
 //! expression anew, so that it is one with what the grammar holds already.
 
+use std::sync::Arc;
+
 use super::builder::Builder;
 use super::combine::copy_expr;
 use super::expr::{Expr, ExprId};
+use super::grammar::RuleOptions;
 use crate::error::Result;
 use crate::limits::{Budget, Limits};
 
@@ -56,6 +59,17 @@ impl Fragment {
         }
         builder.check()?;
         Ok(copies[self.root.index()])
+    }
+
+    /// The EBNF text of the expression, unless it takes rules to write it down.
+    pub(crate) fn source(&self, budget: &Budget) -> Result<Option<Arc<str>>> {
+        let mut builder = Builder::new(budget.limits());
+        let root = builder.declare("root");
+        let body = self.copy_into(&mut builder, budget)?;
+        builder.define(root, body, RuleOptions::default());
+        let text = builder.finish(root)?.to_string();
+        let text = text.strip_prefix("root ::= ").map(str::trim_end);
+        Ok(text.filter(|text| !text.contains('\n')).map(|text| format!("({text})").into()))
     }
 
     /// The memory that it takes.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::Entry;
 use super::ledger::{Ledger, Outcome, Standing, WORDS};
@@ -89,6 +89,15 @@ impl Pieces {
     }
 }
 
+/// A token that may make items equal.
+struct Suspect {
+    token: u32,
+    /// Where it leads the stacks, without what they carry.
+    place: SetId,
+    /// What an array carries then that it was found for; none if two items are equal.
+    after: Option<Entry>,
+}
+
 /// Where a token leads the stacks, without what they carry, and what they carry then.
 type Reached = (SetId, SmallVec<[Option<Entry>; 4]>);
 
@@ -109,18 +118,16 @@ impl Generation {
         let entries = self.entries(config);
         let Some(plain) = self.forgetful(config) else { return found };
         let mut known: FxHashMap<Reached, bool> = FxHashMap::default();
-        for token in self.suspects(&entries, crossing).into_iter().filter(|&token| fits(token)) {
-            let place = bytes(token).iter().fold(plain, |at, &byte| self.step(at, byte));
-            let after: SmallVec<[Option<Entry>; 4]> = entries
-                .iter()
-                .map(|&entry| {
-                    bytes(token).iter().try_fold(entry, |entry, &byte| self.distinct().after(entry, byte))
-                })
-                .collect();
-            let pieces = &self.distinct().pieces;
-            let is_in_number = |&entry: &Entry| pieces.is_in_growing_number(self.distinct().ledger(entry));
-            let goes_on = after.iter().all(Option::is_some) && after.iter().flatten().any(is_in_number);
-            if goes_on && self.goes_on_with_any_digit(place) {
+        for Suspect { token, place, after } in self.suspects(&entries, plain, crossing) {
+            if !fits(token) {
+                continue;
+            }
+            let after: SmallVec<[Option<Entry>; 4]> = match *entries {
+                [_] => smallvec![after],
+                _ => entries.iter().map(|&entry| self.distinct().after_all(entry, bytes(token))).collect(),
+            };
+            let ledgers = after.iter().flatten().map(|&entry| self.distinct().ledger(entry));
+            if after.iter().all(Option::is_some) && self.is_endless_ahead(place, ledgers) {
                 continue;
             }
             let is_dead = *known.entry((place, after)).or_insert_with(|| is_dead(token));
@@ -131,50 +138,72 @@ impl Generation {
         found
     }
 
-    /// The tokens that may make items of such arrays equal, each once.
-    fn suspects(&self, entries: &[Entry], crossing: &Crossing) -> Vec<u32> {
+    /// The tokens that may make items of such arrays equal, each once; only those that lead somewhere.
+    fn suspects(&self, entries: &[Entry], plain: SetId, crossing: &Crossing) -> Vec<Suspect> {
         let pieces = &self.distinct().pieces;
-        let mut found: Vec<u32> = Vec::new();
+        let mut found: Vec<Suspect> = Vec::new();
         for &entry in entries.iter().filter(|&&entry| entry != Entry::NEW) {
             let ledger = self.distinct().ledger(entry);
             let depth = pieces.depth(ledger);
             for &(token, closes) in &crossing.between {
-                if closes >= depth && pieces.is_telling(ledger, self.tokens().token_bytes(TokenId(token))) {
-                    found.push(token);
+                let bytes = self.tokens().token_bytes(TokenId(token));
+                if closes < depth || !pieces.is_telling(ledger, bytes) {
+                    continue;
+                }
+                let place = self.step_plain(plain, bytes);
+                if place != SetId::DEAD {
+                    found.push(Suspect { token, place, after: self.distinct().after_all(entry, bytes) });
                 }
             }
             if ledger.standing() != Standing::Free {
-                self.add_along_rivals(ledger, &mut found);
+                self.add_along_rivals(entry, plain, &mut found);
             }
         }
-        found.sort_unstable();
-        found.dedup();
+        found.sort_unstable_by_key(|suspect| suspect.token);
+        found.dedup_by_key(|suspect| suspect.token);
         found
     }
 
-    /// Adds the tokens that go on like a rival.
-    fn add_along_rivals(&self, ledger: Ledger, found: &mut Vec<u32>) {
+    /// Where bytes lead stacks that carry nothing.
+    fn step_plain(&self, plain: SetId, bytes: &[u8]) -> SetId {
+        bytes
+            .iter()
+            .try_fold(plain, |at, &byte| Some(self.step(at, byte)).filter(|&next| next != SetId::DEAD))
+            .unwrap_or(SetId::DEAD)
+    }
+
+    /// Adds the tokens that go on like a rival, or are past one that the item is equal to. Most tokens are not looked at: the
+    /// stacks cannot read them.
+    fn add_along_rivals(&self, entry: Entry, plain: SetId, found: &mut Vec<Suspect>) {
         let trie: &Trie = self.tokens().index().trie();
         let pieces = &self.distinct().pieces;
-        let mut stack: Vec<(NodeIndex, Ledger)> = vec![(Trie::ROOT, ledger)];
-        while let Some((node, at)) = stack.pop() {
-            let rival_bytes = pieces.rival_bytes(at);
+        // Without an entry two items are equal already.
+        let mut stack: Vec<(NodeIndex, SetId, Option<Entry>)> = vec![(Trie::ROOT, plain, Some(entry))];
+        while let Some((node, place, at)) = stack.pop() {
+            let ledger = at.map(|at| self.distinct().ledger(at));
+            let rival_bytes = ledger.and_then(|ledger| pieces.rival_bytes(ledger));
             let is_free =
                 |byte: u8| rival_bytes.as_ref().is_some_and(|bytes| bytes.binary_search(&byte).is_err());
             for child in trie.children(node).filter(|&child| !is_free(trie.byte(child))) {
-                match pieces.read(at, trie.byte(child)) {
-                    Outcome::Misfit => {}
-                    Outcome::Equal => found.extend(&trie.tokens()[trie.token_range(child)]),
-                    Outcome::Goes(next) => {
-                        let next = pieces.ledger(next);
-                        if next.standing() == Standing::Rivalled {
-                            found.extend(trie.tokens_of(child));
-                        }
-                        if next.standing() != Standing::Free {
-                            stack.push((child, next));
-                        }
-                    }
+                let byte = trie.byte(child);
+                let after = match ledger.map(|ledger| pieces.read(ledger, byte)) {
+                    Some(Outcome::Misfit) => continue,
+                    None | Some(Outcome::Equal) => None,
+                    Some(Outcome::Goes(next)) => Some(Entry::of(next)),
+                };
+                let standing = after.map(|after| self.distinct().ledger(after).standing());
+                if standing == Some(Standing::Free) {
+                    continue;
                 }
+                let next = self.step(place, byte);
+                if next == SetId::DEAD {
+                    continue;
+                }
+                if matches!(standing, None | Some(Standing::Rivalled)) {
+                    let here = trie.tokens_of(child).iter();
+                    found.extend(here.map(|&token| Suspect { token, place: next, after }));
+                }
+                stack.push((child, next, after));
             }
         }
     }

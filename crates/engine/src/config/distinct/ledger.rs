@@ -5,6 +5,7 @@
 //! to do is to remember it. Rivals may be kept that are none any more (the spelling of a number is looked at by its digits
 //! alone), but none is ever missed.
 
+use super::ahead::Within;
 use super::number;
 use super::pieces::{Piece, PieceId, Pieces};
 use crate::terminal::Spelling;
@@ -129,12 +130,25 @@ impl Pieces {
         }
     }
 
-    /// Whether a number is being read that more digits change: not the exponent of nought.
-    pub(super) fn is_in_growing_number(&self, ledger: Ledger) -> bool {
-        let Reading::Bare { text, is_word: false } = ledger.reading else { return false };
-        let text = self.text(text);
-        let exponent = text.iter().position(|byte| matches!(byte, b'e' | b'E'));
-        exponent.is_none_or(|at| text[..at].iter().any(|byte| matches!(byte, b'1'..=b'9')))
+    /// What is being read. None where more of it tells nothing: in the exponent of nought.
+    pub(super) fn within(&self, ledger: Ledger) -> Option<Within> {
+        match ledger.reading {
+            Reading::Text { escape, .. } if escape.is_empty() => Some(Within::Text),
+            Reading::Text { escape, .. } => Some(Within::Escape(escape)),
+            Reading::Bare { text, is_word: false } => {
+                let text = self.text(text);
+                let exponent = text.iter().position(|byte| matches!(byte, b'e' | b'E'));
+                let is_telling =
+                    exponent.is_none_or(|at| text[..at].iter().any(|byte| matches!(byte, b'1'..=b'9')));
+                is_telling.then_some(Within::Number)
+            }
+            _ => Some(Within::Other),
+        }
+    }
+
+    /// Whether the innermost container that is open inside of the item under way is an object; none if there is none.
+    pub(super) fn is_in_object(&self, ledger: Ledger) -> Option<bool> {
+        (ledger.open != PieceId::NONE).then(|| matches!(self.get(ledger.open), Piece::OpenObject { .. }))
     }
 
     /// How many rivals there are.

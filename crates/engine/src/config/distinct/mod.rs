@@ -15,9 +15,10 @@
 //!
 //! - [`pieces`]: the values, hash-consed, with [`number`].
 //! - [`ledger`]: reading an array.
-//! - [`search`]: whether an item can still differ.
+//! - [`ahead`]: whether an item is sure to be able to differ, and [`search`]: whether it can still differ.
 //! - [`crossing`]: the tokens that may make items equal.
 
+mod ahead;
 mod crossing;
 mod ledger;
 mod number;
@@ -34,6 +35,7 @@ use super::sets::SetId;
 use super::symbol::{Symbol, SymbolKind};
 use crate::carry::Carrier;
 use crate::generation::Generation;
+use ahead::Position;
 use ledger::{Ledger, Outcome, Standing};
 use pieces::{PieceId, Pieces};
 
@@ -69,13 +71,18 @@ pub(crate) struct Distinct {
     forgetful: Mutex<FxHashMap<SetId, SetId>>,
     /// Whether the items under way can still differ from all before.
     can_differ: Mutex<FxHashMap<SetId, bool>>,
+    /// Whether there is a text or number without end ahead of where all is forgotten.
+    endless_ahead: Mutex<FxHashMap<(SetId, Position), bool>>,
 }
 
 impl Distinct {
     /// The memory that they take.
     pub(crate) fn memory_bytes(&self) -> usize {
         const AN_ENTRY: usize = 24;
-        let sets = self.entries.lock().len() + self.forgetful.lock().len() + self.can_differ.lock().len();
+        let sets = self.entries.lock().len()
+            + self.forgetful.lock().len()
+            + self.can_differ.lock().len()
+            + self.endless_ahead.lock().len();
         self.pieces.memory_bytes() + sets * AN_ENTRY
     }
 
@@ -89,6 +96,11 @@ impl Distinct {
             Outcome::Goes(ledger) => Some(Entry::of(ledger)),
             Outcome::Equal | Outcome::Misfit => None,
         }
+    }
+
+    /// The same after some bytes.
+    fn after_all(&self, entry: Entry, bytes: &[u8]) -> Option<Entry> {
+        bytes.iter().try_fold(entry, |entry, &byte| self.after(entry, byte))
     }
 }
 

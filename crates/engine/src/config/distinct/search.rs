@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::Entry;
 use super::ledger::{Ledger, Standing};
-use crate::config::{SetId, SymbolKind};
+use crate::config::SetId;
 use crate::generation::Generation;
 
 /// How many ways to write a number are looked at for each rival, in each place of the grammar.
@@ -26,13 +26,6 @@ const MORE_ZEROS: usize = 4;
 const MOST_STEPS: usize = 20_000;
 
 impl Generation {
-    /// Whether a number goes on without end with digits of any kind, so that it cannot but differ from finitely many.
-    pub(super) fn goes_on_with_any_digit(&self, config: SetId) -> bool {
-        let plain = self.forgetful(config).unwrap_or(config);
-        let next = self.step(plain, b'1');
-        next != SetId::DEAD && self.step(next, b'1') == next && self.step(next, b'2') == next
-    }
-
     /// Whether some stack can be completed such that its items differ.
     #[inline]
     pub(in crate::config) fn can_differ(&self, config: SetId) -> bool {
@@ -46,9 +39,15 @@ impl Generation {
         if let Some(&known) = self.distinct().can_differ.lock().get(&config) {
             return known;
         }
-        let found = self.search_difference(config);
+        let found = self.is_different_ahead(config) || self.search_difference(config);
         self.distinct().can_differ.lock().insert(config, found);
         found
+    }
+
+    /// Whether there is a text or number ahead that can be written in no end of ways.
+    fn is_different_ahead(&self, config: SetId) -> bool {
+        let plain = self.forgetful(config).unwrap_or(config);
+        self.is_endless_ahead(plain, self.entries(config).iter().map(|&entry| self.distinct().ledger(entry)))
     }
 
     /// The ledgers whose item under way may turn out to be equal to one before.
@@ -68,12 +67,13 @@ impl Generation {
         let mut queue = VecDeque::from([(config, true)]);
         let mut steps = 0;
         while let Some((at, is_begun)) = queue.pop_front() {
-            let pieces = &self.distinct().pieces;
             let ledgers = self.rivalled(at);
             // All of them read the same bytes, and those that have begun are in the same text or number.
             let Some(&ledger) = ledgers.first() else { return true };
-            let most_rounds = MORE_ROUNDS * (pieces.rival_count(ledger) + 2);
-            if pieces.is_in_growing_number(ledger) && self.goes_on_with_any_digit(at) {
+            let most_rounds = MORE_ROUNDS * (self.distinct().pieces.rival_count(ledger) + 2);
+            let within = self.distinct().pieces.within(ledger);
+            let plain = self.forgetful(at).unwrap_or(at);
+            if within.is_some_and(|within| self.goes_on_anyhow(plain, within)) {
                 return true;
             }
             let is_begun = is_begun && ledger.is_in_escape();
@@ -110,14 +110,7 @@ impl Generation {
     /// The bytes that may come, without those that only write the same value in another way. In a text, one is enough of
     /// those that no rival has.
     fn telling_bytes(&self, config: SetId, ledgers: &[Ledger], is_begun: bool) -> Vec<u8> {
-        let mut may_come = [false; 256];
-        for &(symbol, _) in self.sets().items(config) {
-            let SymbolKind::Terminal(state) = symbol.kind() else { continue };
-            for &(low, high, _) in &**self.terminals().row(state) {
-                (low..=high).for_each(|byte| may_come[usize::from(byte)] = true);
-            }
-        }
-        let all = (0..=u8::MAX).filter(|&byte| may_come[usize::from(byte)]);
+        let all = self.bytes_ahead(config);
         let pieces = &self.distinct().pieces;
         if ledgers[0].is_in_text() {
             let rivals: Vec<_> = ledgers.iter().filter_map(|&ledger| pieces.rival_bytes(ledger)).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::frontends::regex::{self, Syntax};
-use crate::ir::{Automaton, Builder, ExprId};
+use crate::ir::{Automaton, Builder, ExprId, Fragment};
 use crate::limits::Budget;
 use crate::regular::{CharSet, determinize};
 
@@ -64,6 +64,13 @@ impl<'a> Texts<'a> {
         let (expr, source) = regex::parse_named(pattern, &Syntax::whole(), self.builder, self.budget)?;
         let dfa = Arc::new(determinize(&*self.builder, expr, self.budget)?);
         Ok(self.builder.automaton(Automaton { source: source.into(), dfa: dfa.into() }))
+    }
+
+    /// The texts of `item`, as an automaton: of something small that is read again and again, in many places.
+    pub(super) fn determinized(&mut self, item: ExprId) -> Result<ExprId> {
+        let Some(source) = Fragment::new(self.builder, item).source(self.budget)? else { return Ok(item) };
+        let dfa = Arc::new(determinize(&*self.builder, item, self.budget)?);
+        Ok(self.builder.automaton(Automaton { source, dfa: dfa.into() }))
     }
 
     /// The texts that both patterns match. They become an automaton, so both are to be small.

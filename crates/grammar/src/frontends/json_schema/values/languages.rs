@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::Result;
 use crate::frontends::regex::{self, Syntax};
-use crate::ir::{Automaton, Builder, Expr, ExprId, Fragment, RuleOptions};
+use crate::ir::{Automaton, Builder, Expr, ExprId, Fragment};
 use crate::limits::Budget;
 use crate::regular::{self, CharSet, Dfa};
 
@@ -136,7 +136,10 @@ impl<'b> Languages<'b> {
         if let Some(&made) = self.known.made.get(&expr) {
             return Ok(made);
         }
-        let source = source.map_or_else(|| self.printed(expr), |source| Ok(Some(source.into())))?;
+        let source = match source {
+            Some(source) => Some(source.into()),
+            None => Fragment::new(&self.builder, expr).source(self.budget)?,
+        };
         let made = match source {
             Some(source) => {
                 let dfa = match self.known.automata.get(&expr) {
@@ -150,17 +153,6 @@ impl<'b> Languages<'b> {
         };
         self.known.made.insert(expr, made);
         Ok(made)
-    }
-
-    /// The EBNF text of an expression of texts, which names no rule, unless it takes rules to write it down.
-    fn printed(&self, expr: ExprId) -> Result<Option<Arc<str>>> {
-        let mut builder = Builder::new(self.budget.limits());
-        let root = builder.declare("root");
-        let body = Fragment::new(&self.builder, expr).copy_into(&mut builder, self.budget)?;
-        builder.define(root, body, RuleOptions::default());
-        let text = builder.finish(root)?.to_string();
-        let text = text.strip_prefix("root ::= ").map(str::trim_end);
-        Ok(text.filter(|text| !text.contains('\n')).map(|text| format!("({text})").into()))
     }
 
     /// Whether `text` is in the language of `expr`.

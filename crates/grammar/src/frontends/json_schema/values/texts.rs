@@ -429,13 +429,38 @@ fn with_length(expr: ExprId, min: u32, max: Option<u32>, languages: &mut Languag
     if min == 0 && max.is_none() {
         return expr;
     }
-    let long = if min == 0 {
-        expr
-    } else {
+    let easily_said = match min {
+        0 => Some(expr),
+        1 => without_empty(expr, &mut languages.builder),
+        _ => None,
+    };
+    let long = easily_said.unwrap_or_else(|| {
         let bounds = languages.of_length(min, None);
         languages.all_of(&[expr, bounds])
-    };
+    });
     max.map_or(long, |max| languages.builder.at_most(long, max))
+}
+
+/// The texts of `expr` but the empty one, where that is easily said: of repetitions. They need no automaton then, and all
+/// that is known of what is repeated holds for them.
+fn without_empty(expr: ExprId, builder: &mut Builder) -> Option<ExprId> {
+    let items = if let Expr::Alt(items) = builder.expr(expr) { items.clone() } else { smallvec![expr] };
+    let mut others: SmallVec<[ExprId; 4]> = SmallVec::new();
+    for item in items {
+        let is_empty = |expr: ExprId| regular::lengths(&*builder, expr).0 == 0;
+        if !is_empty(item) {
+            others.push(item);
+            continue;
+        }
+        match *builder.expr(item) {
+            Expr::Empty => {}
+            Expr::Repeat { body, min, max } if !is_empty(body) => {
+                others.push(builder.repeat(body, min.max(1), max));
+            }
+            _ => return None,
+        }
+    }
+    Some(builder.alt(others))
 }
 
 /// The alternatives of a sorted list of texts, with what they begin with in common written once.

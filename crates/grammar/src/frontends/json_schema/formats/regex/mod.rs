@@ -40,18 +40,20 @@ const CLASS_ESCAPES: &str =
 pub(super) fn regex(texts: &mut Texts<'_>) -> Result<ExprId> {
     let quantifier = quantifier(texts)?;
     let simple = simple_term(texts, quantifier)?;
-    let close = texts.literal(")");
+    let parenthesis = texts.literal(")");
+    let close = texts.seq([parenthesis, quantifier]);
+    let close = texts.determinized(close)?;
     let group = texts.pattern("\\((?:\\?:)?")?;
     let assertion = texts.pattern("\\(\\?<?[=!]")?;
     let mut body = texts.star(simple);
     let mut assertion_or_none = Vec::new();
     for depth in 1..=DEPTH {
-        let grouped = texts.seq([group, body, close, quantifier]);
+        let grouped = texts.seq([group, body, close]);
         let asserted = assertion_or_none.iter().copied().filter(|_| depth + DEPTH_OF_ASSERTIONS >= DEPTH);
         let term = texts.alt([simple, grouped].into_iter().chain(asserted));
         body = texts.star(term);
         if depth == DEPTH_IN_ASSERTIONS {
-            assertion_or_none.push(texts.seq([assertion, body, close]));
+            assertion_or_none.push(texts.seq([assertion, body, parenthesis]));
         }
     }
     Ok(body)
@@ -64,7 +66,8 @@ fn simple_term(texts: &mut Texts<'_>, quantifier: ExprId) -> Result<ExprId> {
     let atom = texts.alt([character, class]);
     let term = texts.seq([atom, quantifier]);
     let others = texts.pattern("[\\^$|]|\\\\[bB]")?;
-    Ok(texts.alt([term, others]))
+    let term = texts.alt([term, others]);
+    texts.determinized(term)
 }
 
 /// A quantifier or none. Two numbers are in order if the first has one digit, and also if it has two and the second
