@@ -7,8 +7,7 @@
 use super::super::values::ValueSet;
 use super::super::values::arrays::ArrayShape;
 use super::super::values::formula::FormulaId;
-use super::super::values::objects::ObjectShape;
-use super::super::values::texts::TextSet;
+use super::super::values::objects::{ObjectShape, Witness};
 use super::Emitter;
 use crate::error::Result;
 
@@ -113,8 +112,11 @@ impl Emitter<'_> {
         Ok(false)
     }
 
-    /// Whether some member that may be there has no end of values.
+    /// Whether some member that may be there has no end of values, and all that must be there have some.
     fn is_endless_object(&mut self, shape: &ObjectShape, depth: usize) -> Result<bool> {
+        if !self.is_certain_object(shape, depth)? {
+            return Ok(false);
+        }
         let has_room = shape.max.is_none_or(|max| max as usize > shape.required.len());
         let asks = |name: &str| shape.implies.iter().any(|(first, _)| **first == *name);
         let mut names: Vec<&str> = shape.named.iter().map(|(name, _)| &**name).collect();
@@ -139,25 +141,112 @@ impl Emitter<'_> {
             return Ok(false);
         }
         if shape.max.is_none() && !shape.unique && shape.prefix.is_empty() {
-            let rest = self.set_of(shape.rest)?;
-            return Ok(has_simple_value(&rest) || self.is_endless(shape.rest, depth)?);
+            return Ok(self.is_certain(shape.rest, depth)? || self.is_endless(shape.rest, depth)?);
         }
         Ok(shape.min <= 1 && self.is_endless(shape.item(0), depth)?)
     }
-}
 
-/// Whether a set has a value for certain: a scalar, an empty array or an empty object.
-fn has_simple_value(set: &ValueSet) -> bool {
-    let is_open = |shape: &ArrayShape| shape.min == 0 && shape.contains.iter().all(|count| count.min == 0);
-    let texts = matches!(&set.texts, TextSet::Finite(texts) if !texts.is_empty());
-    set.null
-        || set.truth
-        || set.falsity
-        || texts
-        || set.numbers.count().is_some_and(|count| count > 0)
-        || set.arrays.iter().any(|shape| is_open(shape) && !shape.repeats)
-        || set
-            .objects
+    /// Whether there is a value for certain.
+    fn is_certain(&mut self, formula: FormulaId, depth: usize) -> Result<bool> {
+        let set = self.set_of(formula)?;
+        if set.null || set.truth || set.falsity || !set.numbers.is_empty() {
+            return Ok(true);
+        }
+        if !set.texts.writes_nothing(&mut self.expander.algebra.languages)? {
+            return Ok(true);
+        }
+        let Some(depth) = depth.checked_sub(1) else { return Ok(false) };
+        for shape in &set.arrays {
+            if self.is_certain_array(shape, depth)? {
+                return Ok(true);
+            }
+        }
+        for shape in &set.objects {
+            if self.is_certain_object(shape, depth)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether there is an array for certain that has as few items as may be.
+    fn is_certain_array(&mut self, shape: &ArrayShape, depth: usize) -> Result<bool> {
+        let (least, named) = (shape.min as usize, shape.prefix.len());
+        if shape.repeats
+            || shape.contains.iter().any(|count| count.min > 0)
+            || shape.max.is_some_and(|max| max < shape.min)
+        {
+            return Ok(false);
+        }
+        if shape.unique && least > 1 {
+            return Ok(named == 0 && self.is_endless(shape.rest, depth)?);
+        }
+        let rest = (least > named).then_some(shape.rest);
+        for item in shape.prefix.iter().copied().take(least).chain(rest) {
+            if !self.is_certain(item, depth)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether there is an object for certain that has the keys that must be there, and no more others than it takes.
+    fn is_certain_object(&mut self, shape: &ObjectShape, depth: usize) -> Result<bool> {
+        let count = shape.required.len();
+        let is_complete = shape
+            .implies
             .iter()
-            .any(|shape| shape.required.is_empty() && shape.min == 0 && shape.witnesses.is_empty())
+            .all(|(first, second)| !shape.required.contains(&**first) || shape.required.contains(&**second));
+        let most = shape.max.map_or(usize::MAX, |max| max as usize);
+        if !is_complete || count.max(shape.min as usize) > most {
+            return Ok(false);
+        }
+        for witness in &shape.witnesses {
+            if !self.is_borne(shape, witness, depth)? {
+                return Ok(false);
+            }
+        }
+        for name in shape.required.iter() {
+            if !self.is_certain_member(shape, name, depth)? {
+                return Ok(false);
+            }
+        }
+        let mut missing = (shape.min as usize).saturating_sub(count);
+        if missing == 0 || self.is_certain_member(shape, UNHEARD_OF, depth)? {
+            return Ok(true);
+        }
+        let asks = |name: &str| shape.implies.iter().any(|(first, _)| **first == *name);
+        for (name, _) in
+            shape.named.iter().filter(|(name, _)| !shape.required.contains(&**name) && !asks(name))
+        {
+            missing -= usize::from(self.is_certain_member(shape, name, depth)?);
+            if missing == 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether a key that must be there bears a witness, or one can that no schema speaks of.
+    fn is_borne(&mut self, shape: &ObjectShape, witness: &Witness, depth: usize) -> Result<bool> {
+        let algebra = &mut self.expander.algebra;
+        for name in shape.required.iter() {
+            if witness.value_of(name, algebra)? == FormulaId::ANY {
+                return Ok(true);
+            }
+        }
+        if shape.max.is_some() {
+            return Ok(false);
+        }
+        let asked = witness.value_of(UNHEARD_OF, algebra)?;
+        let Ok(there) = shape.value_of(UNHEARD_OF, algebra) else { return Ok(false) };
+        let both = algebra.formulas.and(there, asked);
+        self.is_certain(both, depth)
+    }
+
+    /// Whether there is a value for certain for a key. Of a key in doubt nothing is known.
+    fn is_certain_member(&mut self, shape: &ObjectShape, name: &str, depth: usize) -> Result<bool> {
+        let Ok(value) = shape.value_of(name, &mut self.expander.algebra) else { return Ok(false) };
+        self.is_certain(value, depth)
+    }
 }
