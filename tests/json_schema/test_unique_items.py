@@ -52,6 +52,8 @@ def test_items_are_compared_as_values(items, text, expected):
     assert accepts({**UNIQUE, "items": items}, text, strict_mode=False) is expected
 
 
+# No object has two members of at most none.
+IMPOSSIBLE = {"type": "object", "required": ["a", "b"], "maxProperties": 0}
 STRINGS = {**UNIQUE, "items": {"type": "string"}}
 RUN_OUT = {**UNIQUE, "items": {"type": "string", "pattern": "^[ab]?$"}, "minItems": 2}
 
@@ -80,6 +82,10 @@ def test_strings(schema, text, expected):
         ({**UNIQUE, "items": {"type": "integer"}}, "[12, 1, 2]"),
         ({**UNIQUE, "items": FLAG}, '[{"k": "a"}, {"k": "a", "on": true}]'),
         ({"type": "object", "properties": {"a": STRINGS}}, '{"a": ["ab", "b"]}'),
+        ({**UNIQUE, "items": {"type": "string"}}, '["ab", "a\\u0062c", "\\u0061"]'),
+        ({**UNIQUE, "items": {"type": "number"}}, "[12, 1.2e0, 1.25]"),
+        ({**UNIQUE, "items": CLOSED}, '[{"k": "ab"}, {"k": "\\u0061", "on": true}]'),
+        ({**UNIQUE, "items": {"type": "array", "items": {"type": "string"}}}, '[["ab"], ["ab", ""], []]'),
     ],
 )
 def test_every_bit_is_what_accept_says(schema, text):
@@ -147,6 +153,9 @@ def test_walks_do_not_get_stuck_and_are_valid(schema, layout):
                 "additionalProperties": False,
             },
         },
+        {**UNIQUE, "items": {"type": "array", "prefixItems": [IMPOSSIBLE]}},
+        {**UNIQUE, "items": {"type": "array", "prefixItems": [{"type": "array", "items": IMPOSSIBLE}], "items": False}},
+        {**UNIQUE, "items": {"type": "object", "additionalProperties": False, "patternProperties": {"^x": IMPOSSIBLE}}},
     ],
 )
 def test_what_is_refused(schema):
