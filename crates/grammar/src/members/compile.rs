@@ -170,7 +170,10 @@ impl Conditions {
         if self.implications.is_empty() || self.bounds.only_least() || self.bounds.only_greatest() {
             return Ok(());
         }
-        let concerned = (0..).zip(&self.entries).filter(|&(entry, _)| self.implications.concern(entry));
+        // An entry that cannot be there counts for nothing.
+        let concerned = (0..)
+            .zip(&self.entries)
+            .filter(|&(entry, candidate)| !candidate.choices.is_empty() && self.implications.concern(entry));
         let mut classes = concerned.map(|(_, candidate)| candidate.class);
         let first = classes.next();
         let alike = self.bounds.len() == 1 || classes.all(|class| Some(class) == first);

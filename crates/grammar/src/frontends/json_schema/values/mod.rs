@@ -330,7 +330,7 @@ impl Shape for ObjectShape {
     fn look(&self) -> u64 {
         // Sums, because the order of names is no part of a shape.
         let sum = |looks: &mut dyn Iterator<Item = u64>| looks.fold(0, u64::wrapping_add);
-        let named = sum(&mut self.named.values().map(look_of));
+        let named = sum(&mut self.named.iter().map(look_of));
         let required = sum(&mut self.required.iter().map(look_of));
         let families = sum(&mut self.families.iter().map(|(_, value)| look_of(value)));
         let witnesses =
