@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 
 use crate::ir::{Expr, ExprId, TokenSet};
 use crate::members::{Conditions, KeyTree};
-use crate::passes::ByteSet;
+use crate::regular::ByteSet;
 use crate::regular::TagText;
 
 /// The number of a node.

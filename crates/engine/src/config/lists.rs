@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::{List, ListId, MachineRuleId};
 use tokenstile_grammar::members::{Member, Slot, State};
-use tokenstile_grammar::passes::ByteSet;
+use tokenstile_grammar::regular::ByteSet;
 
 use super::sets::{Item, SetId};
 use super::symbol::{Symbol, SymbolKind};

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokenstile_grammar::machine::{List, Machine};
-use tokenstile_grammar::passes::ByteSet;
+use tokenstile_grammar::regular::ByteSet;
 
 use super::tokens::Mask;
 use crate::config::SetId;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 use smallvec::SmallVec;
-use tokenstile_grammar::passes::ByteSet;
+use tokenstile_grammar::regular::ByteSet;
 
 use super::fan::Fan;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};

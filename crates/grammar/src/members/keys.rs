@@ -4,7 +4,7 @@
 //! one thing for each way on, and not one for each key. The keys are numbered in the order of their texts, their
 //! *rank*; those below a node are a range of ranks, so that whether one of them may come is a look into a sorted list.
 
-use crate::passes::ByteSet;
+use crate::regular::ByteSet;
 
 /// A node of the tree: the keys that begin with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,13 +8,14 @@
 use std::sync::Arc;
 
 use super::build::{self, Work};
-use super::edge_bytes::{ByteSet, Side, edge_bytes};
+use super::edge_bytes::{Side, edge_bytes};
 use super::lists::{is_endless, language};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Entry, Layout, Others, Part, Variant};
 use crate::ir::{Automaton, Expr, ExprId, Grammar};
 use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, MemberValues, NodeId};
 use crate::members::KeyTree;
+use crate::regular::ByteSet;
 
 /// Where a value stands.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,32 +6,7 @@
 use std::collections::BinaryHeap;
 
 use crate::ir::{Expr, ExprId, Grammar};
-
-/// A set of bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ByteSet([u64; 4]);
-
-impl ByteSet {
-    /// No byte.
-    pub const NONE: Self = ByteSet([0; 4]);
-    /// Every byte.
-    pub const ALL: Self = ByteSet([u64::MAX; 4]);
-
-    /// Whether `byte` is in the set.
-    pub fn contains(&self, byte: u8) -> bool {
-        self.0[usize::from(byte) / 64] >> (byte % 64) & 1 == 1
-    }
-
-    /// Adds the bytes of another set.
-    pub fn add_all(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
-    }
-
-    /// Adds a byte.
-    pub fn add(&mut self, byte: u8) {
-        self.0[usize::from(byte) / 64] |= 1 << (byte % 64);
-    }
-}
+use crate::regular::ByteSet;
 
 /// Which end of an expression is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]

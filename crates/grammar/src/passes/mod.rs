@@ -47,7 +47,6 @@ use crate::ir::Grammar;
 use crate::limits::Budget;
 use crate::machine::Machine;
 
-pub use edge_bytes::ByteSet;
 pub use ready::Ready;
 
 /// `grammar` after one of the passes that give a grammar which can be printed; none if there is no such pass. For people

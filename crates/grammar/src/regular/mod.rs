@@ -3,7 +3,7 @@
 //! What needs intersection or complement is determinised here, ahead of time and within limits, so that the engine
 //! only ever sees automata in which every state can still reach an end.
 //!
-//! Reading order: [`CharSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one, `minimize`, `knots`,
+//! Reading order: [`CharSet`] and [`ByteSet`]; [`Dfa`], what every operation gives; [`DfaBuilder`], which makes one, `minimize`, `knots`,
 //! `row_table` and `partition`, which make it small; `utf8` and `algebra`, operations that walk states; [`Nfa`], for
 //! constructions with choice; `letters`, text without the bytes; [`determinize`], which turns an expression of the
 //! intermediate form into an automaton; `string_trie`, with `free_text` and [`TagText`] on it, text without strings and text
@@ -12,6 +12,7 @@
 
 mod algebra;
 mod builder;
+mod byte_set;
 mod charset;
 mod determinize;
 mod dfa;
@@ -36,6 +37,7 @@ mod tests;
 pub use algebra::shortest_text;
 pub use builder::DfaBuilder;
 pub(crate) use builder::useful_states;
+pub use byte_set::ByteSet;
 pub use charset::CharSet;
 pub(crate) use determinize::Survey;
 pub use determinize::{ExprSource, determinize};

@@ -2,12 +2,16 @@
 //!
 //! A [`Nfa`] is a scratch pad: add states, connect them with byte ranges, literals, classes, whole automata and empty
 //! steps, then ask for the minimal [`Dfa`] between two of them. Every state counts against the budget.
+//!
+//! A text that was searched for and found may go on in any way. What else was being searched for does not matter then, so
+//! sets of states are cut short there: otherwise there would be as many as there are sets of unfinished searches.
 
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
 use super::builder::DfaBuilder;
+use super::byte_set::ByteSet;
 use super::charset::CharSet;
 use super::dfa::{Dfa, StateId};
 use crate::error::Result;
@@ -141,7 +145,7 @@ impl<'b> Nfa<'b> {
         let mut subsets =
             Subsets { nfa: self, end, numbers: FxHashMap::default(), sets: Vec::new(), members: 0 };
         let mut builder = DfaBuilder::new();
-        let mut closure = Closure::new(self.states.len());
+        let mut closure = Closure::new(self, end)?;
         let mut outgoing = Outgoing::default();
         subsets.intern(closure.of(self, &[start], end)?, &mut builder)?;
         let mut at = 0;
@@ -155,6 +159,22 @@ impl<'b> Nfa<'b> {
             at += 1;
         }
         builder.finish(self.budget)
+    }
+
+    /// The states that every step of the automaton leaves as they are.
+    fn unmoved(&self) -> Vec<NfaStateId> {
+        let set_of = |edges: &mut dyn Iterator<Item = &(u8, u8, NfaStateId)>| {
+            edges.fold(ByteSet::NONE, |mut set, &(low, high, _)| {
+                set.add_range(low, high);
+                set
+            })
+        };
+        let all = set_of(&mut self.states.iter().flat_map(|state| &state.edges));
+        let is_unmoved = |&(at, state): &(u32, &NfaState)| {
+            let mut around = state.edges.iter().filter(|edge| edge.2 == NfaStateId(at)).peekable();
+            around.peek().is_some() && set_of(&mut around).contains_all(&all)
+        };
+        (0..).zip(&self.states).filter(is_unmoved).map(|(at, _)| NfaStateId(at)).collect()
     }
 }
 
@@ -229,14 +249,35 @@ struct Closure {
     round: u32,
     open: Vec<NfaStateId>,
     found: Vec<NfaStateId>,
+    /// Whether every word leads from a state to the end, as far as that is easily seen.
+    is_boundless: Vec<bool>,
+    /// What is found from such states, which are all alike.
+    boundless: Vec<NfaStateId>,
 }
 
 impl Closure {
-    fn new(states: usize) -> Self {
-        Closure { seen: vec![0; states], round: 0, open: Vec::new(), found: Vec::new() }
+    fn new(nfa: &Nfa<'_>, end: NfaStateId) -> Result<Self> {
+        let count = nfa.states.len();
+        let mut closure = Closure {
+            seen: vec![0; count],
+            round: 0,
+            open: Vec::new(),
+            found: Vec::new(),
+            is_boundless: vec![false; count],
+            boundless: Vec::new(),
+        };
+        for state in nfa.unmoved() {
+            let found = closure.of(nfa, &[state], end)?;
+            if found.contains(&end) {
+                closure.boundless = found.to_vec();
+                closure.is_boundless[state.index()] = true;
+            }
+        }
+        Ok(closure)
     }
 
-    /// The states that can be reached by empty steps and matter: those with edges, and `end`. Sorted.
+    /// The states that can be reached by empty steps and matter: those with edges, and `end`. Sorted. One from which every
+    /// word leads to the end stands for all the others.
     fn of(&mut self, nfa: &Nfa<'_>, from: &[NfaStateId], end: NfaStateId) -> Result<&[NfaStateId]> {
         self.round += 1;
         self.open.extend_from_slice(from);
@@ -246,6 +287,10 @@ impl Closure {
                 continue;
             }
             nfa.budget.tick()?;
+            if self.is_boundless[state.index()] {
+                self.open.clear();
+                return Ok(&self.boundless);
+            }
             let body = &nfa.states[state.index()];
             self.open.extend(&body.empty);
             if !body.edges.is_empty() || state == end {
@@ -310,6 +355,38 @@ mod tests {
         nfa.add_dfa(middle, &star(b'b'), end).unwrap();
         let dfa = nfa.determinize(start, end).unwrap();
         assert!(dfa.matches(b"") && dfa.matches(b"aabb") && !dfa.matches(b"aba"));
+    }
+
+    #[test]
+    fn what_was_found_ends_all_searches() {
+        // Any of the letters twice: sets of letters that were seen once are many, but after the end there is one.
+        let budget = Budget::new(Limits { max_states: 2_000, ..Limits::default() }, CancelFlag::default());
+        let mut nfa = Nfa::new(&budget);
+        let [start, end] = std::array::from_fn(|_| nfa.add_state().unwrap());
+        nfa.add_range(start, b'a', b'z', start);
+        for letter in b'a'..=b'i' {
+            let [once, twice] = std::array::from_fn(|_| nfa.add_state().unwrap());
+            nfa.add_range(start, letter, letter, once);
+            nfa.add_range(once, b'a', b'z', once);
+            nfa.add_range(once, letter, letter, twice);
+            nfa.add_range(twice, b'a', b'm', twice);
+            nfa.add_range(twice, b'n', b'z', twice);
+            nfa.add_empty(twice, end);
+        }
+        let dfa = nfa.determinize(start, end).unwrap();
+        assert_eq!(dfa.len(), 512 + 1);
+        assert!(dfa.matches(b"zabczbq") && !dfa.matches(b"zabczq") && !dfa.matches(b"abA"));
+    }
+
+    #[test]
+    fn an_end_that_some_steps_leave_is_not_for_good() {
+        let budget = Budget::default();
+        let mut nfa = Nfa::new(&budget);
+        let [start, end] = std::array::from_fn(|_| nfa.add_state().unwrap());
+        nfa.add_range(start, b'a', b'b', end);
+        nfa.add_range(end, b'a', b'a', end);
+        let dfa = nfa.determinize(start, end).unwrap();
+        assert!(dfa.matches(b"baa") && !dfa.matches(b"bab"));
     }
 
     #[test]

@@ -296,7 +296,16 @@ impl TextSet {
                     None => Ok(TextSet::of_expr(languages.builder.not(only))),
                 }
             }
-            TextSet::Language { .. } => {
+            TextSet::Language { conjuncts, min, max, .. } => {
+                // What is not in all of several complements is in some of what they are complements of.
+                let inner: Option<Vec<TextSet>> = if *min == 0 && max.is_none() {
+                    conjuncts.iter().map(|conjunct| languages.outside_of(conjunct.expr)).collect()
+                } else {
+                    None
+                };
+                if let Some(sets) = inner {
+                    return sets.iter().try_fold(TextSet::never(), |any, set| any.unite(set, languages));
+                }
                 let expr = self.expr(languages)?;
                 Ok(TextSet::of_expr(languages.builder.not(expr)))
             }
