@@ -189,14 +189,21 @@ struct Outgoing {
 
 impl Outgoing {
     fn fill(&mut self, nfa: &Nfa<'_>, set: &[NfaStateId]) -> Result<()> {
-        let mut cuts = [false; 257];
         let edges = || set.iter().flat_map(|state| &nfa.states[state.index()].edges);
+        // A bit for each place where a range begins, or where nothing does after one has ended.
+        let mut cuts = [0_u64; 5];
         for &(low, high, _) in edges() {
-            cuts[low as usize] = true;
-            cuts[high as usize + 1] = true;
+            for cut in [usize::from(low), usize::from(high) + 1] {
+                cuts[cut / 64] |= 1 << (cut % 64);
+            }
         }
         self.starts.clear();
-        self.starts.extend((0..=256).filter(|&at| cuts[at as usize]));
+        for (first, mut word) in (0..).step_by(64).zip(cuts) {
+            while word != 0 {
+                self.starts.push(first + word.trailing_zeros() as u16);
+                word &= word - 1;
+            }
+        }
         self.targets.iter_mut().for_each(Vec::clear);
         if self.targets.len() < self.starts.len() {
             self.targets.resize(self.starts.len(), Vec::new());

@@ -171,11 +171,25 @@ impl TextSet {
     pub fn writes_nothing(&self, languages: &mut Languages<'_>) -> Result<bool> {
         match self {
             TextSet::Language { conjuncts, .. } if !conjuncts.is_empty() && !self.is_never() => {
+                if self.is_plainly_more_than_excluded(languages) {
+                    return Ok(false);
+                }
                 let expr = self.expr(languages)?;
                 languages.is_empty(expr)
             }
             _ => Ok(self.is_never()),
         }
+    }
+
+    /// Whether it is all texts but some, and those are fewer than there are texts of one character.
+    fn is_plainly_more_than_excluded(&self, languages: &Languages<'_>) -> bool {
+        const MANY: usize = 1_000_000;
+        let TextSet::Language { conjuncts, min, max, written_max } = self else { return false };
+        let has_room = least(*max, *written_max).is_none_or(|max| max >= (*min).max(1));
+        let counts = conjuncts
+            .iter()
+            .map(|conjunct| languages.known.complements.get(&conjunct.expr).map(|excluded| excluded.len()));
+        has_room && counts.sum::<Option<usize>>().is_some_and(|excluded| excluded < MANY)
     }
 
     /// Whether it does not write `text`, and may mean it.
@@ -390,6 +404,7 @@ impl TextSet {
         }
         let mut exprs: SmallVec<[ExprId; 2]> = conjuncts.iter().map(|conjunct| conjunct.expr).collect();
         exprs.dedup();
+        exclude_together(&mut exprs, languages)?;
         Ok(match *exprs {
             [] => languages.of_length(min, max),
             [one] => with_length(one, min, max, languages),
@@ -399,6 +414,21 @@ impl TextSet {
             }
         })
     }
+}
+
+/// Makes one complement of several of a few texts each: what is outside of each is outside of all. That is one automaton
+/// instead of a product of many.
+fn exclude_together(exprs: &mut SmallVec<[ExprId; 2]>, languages: &mut Languages<'_>) -> Result<()> {
+    let excluded: SmallVec<[Rc<BTreeSet<Box<str>>>; 4]> =
+        exprs.iter().filter_map(|expr| languages.known.complements.get(expr)).cloned().collect();
+    if excluded.len() < 2 {
+        return Ok(());
+    }
+    let all: BTreeSet<Box<str>> = excluded.iter().flat_map(|texts| texts.iter().cloned()).collect();
+    let others = TextSet::Finite(Rc::new(all)).exact_complement(languages)?;
+    exprs.retain(|expr| !languages.known.complements.contains_key(expr));
+    exprs.push(others.expr(languages)?);
+    Ok(())
 }
 
 /// The refusal of a text of which nobody knows here whether it is of a format.
