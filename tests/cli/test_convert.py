@@ -87,6 +87,17 @@ def test_everything_that_is_printed_can_be_drawn():
     assert drawn > 150
 
 
+@pytest.mark.parametrize("body", ["JsonText(* x)", "JsonText(x", "Members((* x))", "x | ", "x & & y", "()"])
+def test_what_no_grammar_prints_is_refused(body):
+    with pytest.raises(tokenstile.InvalidArgumentError, match="cannot be drawn"):
+        parse_rules(f"root ::= {body}")
+
+
+def test_an_expression_in_a_macro_may_begin_with_a_parenthesis():
+    (rule,) = parse_rules('root ::= JsonText(("a"* "b"*)* & [^]+)')
+    assert '"b"' in texts_of(draw([rule]))
+
+
 def read_case(case):
     readers = {
         "grammar": tokenstile.Grammar.from_ebnf,

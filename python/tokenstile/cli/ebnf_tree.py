@@ -7,7 +7,7 @@ this is no second opinion on what a grammar means. Macros keep their arguments a
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from tokenstile.exceptions import InvalidArgumentError
 
@@ -113,7 +113,8 @@ _PIECE: Final = re.compile(
     )""",
     re.VERBOSE,
 )
-_WITH_PARTS: Final = frozenset({"Members", "JsonText", "AtMost"})
+_OF_EXPRESSIONS: Final = frozenset({"JsonText", "AtMost"})
+_WITH_PARTS: Final = _OF_EXPRESSIONS | {"Members"}
 _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 
 
@@ -171,9 +172,12 @@ class _Reader:
 
     def _expect(self, mark: str) -> None:
         if not self._take(mark):
-            raise InvalidArgumentError(
-                f"this part of the grammar cannot be drawn: {self._text[self._start :][:40]}"
-            )
+            self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise InvalidArgumentError(
+            f"this part of the grammar cannot be drawn: {self._text[self._start :][:40]}"
+        )
 
     def body(self) -> Node:
         """Read to the end."""
@@ -198,6 +202,8 @@ class _Reader:
         items = []
         while self._kind in {"leaf", "name"} or (self._kind == "mark" and self._piece in "(~."):
             items.append(self._complement())
+        if not items:
+            self._refuse()
         return items[0] if len(items) == 1 else Sequence(tuple(items))
 
     def _complement(self) -> Node:
@@ -227,7 +233,11 @@ class _Reader:
         options: dict[str, Argument] = {}
         end = self._start
         while not self._is_closing():
-            self._argument(arguments, options)
+            # A parenthesis holds a list, but in an expression it holds a part of that.
+            if name in _OF_EXPRESSIONS and self._kind != "number":
+                arguments.append(self._alternatives())
+            else:
+                self._argument(arguments, options)
             self._take(",")
         end = self._start + 1
         self._expect(")")

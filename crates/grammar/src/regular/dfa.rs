@@ -151,6 +151,35 @@ impl Dfa {
         (done == self.len()).then_some(words)
     }
 
+    /// Whether at least `count` strings of the language have at most `longest` bytes.
+    pub fn has_words(&self, count: u64, longest: u32) -> bool {
+        if self.is_empty() {
+            return count == 0;
+        }
+        let mut ways: Vec<u64> = vec![0; self.len()];
+        ways[Self::START as usize] = 1;
+        let mut words = 0_u64;
+        for length in 0..=longest {
+            let ends = self.states.iter().zip(&ways).filter(|(state, _)| state.accepting);
+            words = ends.fold(words, |words, (_, &ways)| words.saturating_add(ways));
+            if words >= count {
+                return true;
+            }
+            if length < longest {
+                let mut next: Vec<u64> = vec![0; self.len()];
+                for (state, &ways) in self.states.iter().zip(&ways).filter(|(_, ways)| **ways > 0) {
+                    for &(low, high, target) in &state.edges {
+                        let more = ways.saturating_mul(u64::from(high - low) + 1);
+                        let sum = &mut next[target as usize];
+                        *sum = sum.saturating_add(more);
+                    }
+                }
+                ways = next;
+            }
+        }
+        false
+    }
+
     /// Whether there is no end of strings from every state. All states can be reached and reach an end, so it is enough
     /// that each has a way on.
     pub fn goes_on_everywhere(&self) -> bool {

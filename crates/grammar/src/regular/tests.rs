@@ -147,6 +147,15 @@ proptest! {
     }
 
     #[test]
+    fn short_words_are_counted(expr in small(), longest in 0..=LONGEST) {
+        let letters = Small::Repeat(Box::new(Small::Class(&LETTERS)), 0, None);
+        let dfa = dfa_of(&Small::And(boxed(&expr), boxed(&letters)));
+        let short = words().iter().filter(|word| word.len() <= longest && dfa.matches(word.as_bytes())).count() as u64;
+        prop_assert!(dfa.has_words(short, longest as u32));
+        prop_assert!(!dfa.has_words(short + 1, longest as u32));
+    }
+
+    #[test]
     fn complement_twice_is_nothing_and_de_morgan_holds(x in small(), y in small()) {
         let budget = Budget::default();
         let (left, right) = (dfa_of(&x), dfa_of(&y));

@@ -383,6 +383,8 @@ impl TextSet {
         let automaton = languages.automaton(body)?;
         let words = match least(most, bound) {
             None => automaton.count_words(),
+            // A character has one byte at least, so these are not all that there are.
+            Some(most) if automaton.has_words(ENDLESS, most.min(LONG)) => None,
             Some(most) => automaton.at_most(most.min(LONG), languages.budget)?.count_words(),
         };
         Ok(words.is_none_or(|words| words >= ENDLESS))
