@@ -1,5 +1,6 @@
 """Arrays of which no two items are equal, whatever the items are and however they are written."""
 
+import itertools
 import json
 import random
 
@@ -54,6 +55,20 @@ def test_items_are_compared_as_values(items, text, expected):
 
 # No object has two members of at most none.
 IMPOSSIBLE = {"type": "object", "required": ["a", "b"], "maxProperties": 0}
+# No array has two items of which at most one is null, if all are.
+TOO_MANY = {
+    "type": "array",
+    "items": {"type": "null"},
+    "contains": {"type": "null"},
+    "maxContains": 1,
+    "minContains": 0,
+    "minItems": 2,
+}
+HOLDING_TOO_MANY = {
+    "type": "object",
+    "properties": {"x": TOO_MANY, "s": {"type": "string"}},
+    "required": ["x", "s"],
+}
 STRINGS = {**UNIQUE, "items": {"type": "string"}}
 RUN_OUT = {**UNIQUE, "items": {"type": "string", "pattern": "^[ab]?$"}, "minItems": 2}
 
@@ -99,6 +114,36 @@ def test_every_bit_is_what_accept_says(schema, text):
             if taken:
                 matcher.rollback(1)
             assert taken == bits[token], TOKENS[token]
+        assert matcher.accept_token(byte)
+    assert matcher.is_completed()
+
+
+def lists_of(values, longest):
+    return [
+        list(items) for length in range(longest + 1) for items in itertools.product(values, repeat=length)
+    ]
+
+
+@pytest.mark.parametrize("is_shuffled", [False, True])
+@pytest.mark.parametrize(
+    ("items", "values"),
+    [
+        ({"type": "integer", "minimum": 1, "maximum": 120}, [*range(1, 121)]),
+        ({"enum": [10**8, 10**8 + 1, 10**20, 10**20 + 1]}, [10**8, 10**20, 10**20 + 1, 10**8 + 1]),
+        ({"type": "array", "items": {"type": "null"}}, lists_of([None], 12)),
+        ({"type": "array", "items": {"type": "boolean"}}, lists_of([True, False], 4)),
+        ({"type": "array", "items": {"enum": [1, 10, 100]}}, lists_of([1, 10, 100], 3)),
+    ],
+)
+def test_the_last_item_that_is_left_can_be_written(items, values, is_shuffled):
+    if is_shuffled:
+        random.Random(5).shuffle(values)  # noqa: S311
+    matcher = matcher_of({**UNIQUE, "items": items}, any_whitespace=False)
+    mask = xgr.allocate_token_bitmask(1, INFO.vocab_size)
+    text = json.dumps(values)
+    for at, byte in enumerate(text.encode()):
+        matcher.fill_next_token_bitmask(mask)
+        assert xgr.testing.bitmask_to_bool_mask(mask, INFO.vocab_size)[0][byte], text[:at]
         assert matcher.accept_token(byte)
     assert matcher.is_completed()
 
@@ -154,8 +199,23 @@ def test_walks_do_not_get_stuck_and_are_valid(schema, layout):
             },
         },
         {**UNIQUE, "items": {"type": "array", "prefixItems": [IMPOSSIBLE]}},
-        {**UNIQUE, "items": {"type": "array", "prefixItems": [{"type": "array", "items": IMPOSSIBLE}], "items": False}},
-        {**UNIQUE, "items": {"type": "object", "additionalProperties": False, "patternProperties": {"^x": IMPOSSIBLE}}},
+        {
+            **UNIQUE,
+            "items": {
+                "type": "array",
+                "prefixItems": [{"type": "array", "items": IMPOSSIBLE}],
+                "items": False,
+            },
+        },
+        {
+            **UNIQUE,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "patternProperties": {"^x": IMPOSSIBLE},
+            },
+        },
+        {**UNIQUE, "items": {"anyOf": [{"type": "boolean"}, HOLDING_TOO_MANY]}},
     ],
 )
 def test_what_is_refused(schema):

@@ -151,11 +151,6 @@ impl Pieces {
         (ledger.open != PieceId::NONE).then(|| matches!(self.get(ledger.open), Piece::OpenObject { .. }))
     }
 
-    /// How many rivals there are.
-    pub(super) fn rival_count(&self, ledger: Ledger) -> usize {
-        self.values(ledger.rivals).len()
-    }
-
     /// How many arrays and objects are open inside of the item under way.
     pub(super) fn depth(&self, ledger: Ledger) -> usize {
         self.levels(ledger.open).len()

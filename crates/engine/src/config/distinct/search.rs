@@ -3,12 +3,12 @@
 //! It can if there is a way on that none of its rivals goes. That is looked for byte by byte, the shortest ways first, along
 //! the rivals alone: at the first byte that none of them has, it is found. Of several ways to write a text one is enough, so
 //! escapes of what need not be escaped are passed over. Numbers can be written without end, as zeros behind the point; but
-//! where one gets to the same place of the grammar again and again the numbers are different, sooner or later, if they
-//! ever are.
+//! where zeros get to the same place of the grammar again and again, what follows is different sooner or later, if it
+//! ever is. There is no other way to go on without end along rivals, of which each has an end.
 
 use std::collections::VecDeque;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::Entry;
@@ -16,10 +16,7 @@ use super::ledger::{Ledger, Standing};
 use crate::config::SetId;
 use crate::generation::Generation;
 
-/// How many ways to write a number are looked at for each rival, in each place of the grammar.
-const MORE_ROUNDS: usize = 2;
-
-/// How many zeros in a row are looked at: what they lead to is a matter of scale.
+/// How many zeros in a row are looked at that lead to the same place: what they lead to is a matter of scale.
 const MORE_ZEROS: usize = 4;
 
 /// How many steps are made before an item is believed to be able to differ.
@@ -62,15 +59,13 @@ impl Generation {
             return true;
         }
         let mut seen: FxHashSet<SetId> = FxHashSet::from_iter([config]);
-        let mut rounds: FxHashMap<SetId, usize> = FxHashMap::default();
         // An escape that was begun has to be ended, whatever it is of.
-        let mut queue = VecDeque::from([(config, true)]);
+        let mut queue = VecDeque::from([(config, true, 0)]);
         let mut steps = 0;
-        while let Some((at, is_begun)) = queue.pop_front() {
+        while let Some((at, is_begun, zeros)) = queue.pop_front() {
             let ledgers = self.rivalled(at);
             // All of them read the same bytes, and those that have begun are in the same text or number.
             let Some(&ledger) = ledgers.first() else { return true };
-            let most_rounds = MORE_ROUNDS * (self.distinct().pieces.rival_count(ledger) + 2);
             let within = self.distinct().pieces.within(ledger);
             let plain = self.forgetful(at).unwrap_or(at);
             if within.is_some_and(|within| self.goes_on_anyhow(plain, within)) {
@@ -89,18 +84,17 @@ impl Generation {
                 if self.has_free_stack(next) {
                     return true;
                 }
-                if ledger.is_in_bare() {
-                    let rounds = rounds.entry(self.forgetful(next).unwrap_or(next)).or_default();
-                    *rounds += 1;
-                    if *rounds > if byte == b'0' { MORE_ZEROS } else { most_rounds } {
-                        continue;
-                    }
+                let is_another_zero =
+                    ledger.is_in_bare() && byte == b'0' && self.forgetful(next).unwrap_or(next) == plain;
+                let zeros = if is_another_zero { zeros + 1 } else { 0 };
+                if zeros > MORE_ZEROS {
+                    continue;
                 }
                 if is_begun || ledger.is_in_bare() {
                     // How an escape or a number goes on tells more than how else it could.
-                    queue.push_front((next, is_begun));
+                    queue.push_front((next, is_begun, zeros));
                 } else {
-                    queue.push_back((next, is_begun));
+                    queue.push_back((next, is_begun, zeros));
                 }
             }
         }

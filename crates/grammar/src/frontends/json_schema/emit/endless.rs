@@ -173,7 +173,10 @@ impl Emitter<'_> {
     fn is_certain_array(&mut self, shape: &ArrayShape, depth: usize) -> Result<bool> {
         let (least, named) = (shape.min as usize, shape.prefix.len());
         if shape.repeats
-            || shape.contains.iter().any(|count| count.min > 0)
+            || shape
+                .contains
+                .iter()
+                .any(|count| count.min > 0 || count.max.is_some_and(|max| max < shape.min))
             || shape.max.is_some_and(|max| max < shape.min)
         {
             return Ok(false);
