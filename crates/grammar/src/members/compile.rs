@@ -44,6 +44,9 @@ impl Conditions {
         let implications = Implications::new(layout.entries.len(), &layout.implies);
         let mut entries: Box<[Candidate]> =
             layout.entries.iter().map(|entry| work.candidate(&entry.variants, is_live)).collect();
+        if layout.order != Order::Sequence {
+            drop_crowded(&mut entries, layout, &implications, &bounds);
+        }
         drop_hopeless(&mut entries, &implications);
         let families = work.families(capacities, is_live);
         let supplies = families.iter().filter(|family| family.supply.is_some()).count() as u32;
@@ -177,7 +180,8 @@ impl Conditions {
         let mut classes = concerned.map(|(_, candidate)| candidate.class);
         let first = classes.next();
         let alike = self.bounds.len() == 1 || classes.all(|class| Some(class) == first);
-        if alike && !self.implications.have_circles() {
+        let is_there = |entry: u32| !self.entries[entry as usize].choices.is_empty();
+        if alike && !self.implications.have_circles(is_there) {
             return Ok(());
         }
         Err(Error::unsupported(
@@ -226,6 +230,45 @@ fn sum(one: &Sums, other: &Sums, bounds: &Bounds, budget: &Budget) -> Result<Sum
 /// The sums of `count` of them, if they are not too many.
 fn times(sums: &Sums, count: u32, bounds: &Bounds, budget: &Budget) -> Result<Sums> {
     sums.times_by(count, bounds, &|one, other| sum(one, other, bounds, budget))
+}
+
+/// Entries are forbidden that come with too many others: those that must be there, and those that they ask for.
+fn drop_crowded(entries: &mut [Candidate], layout: &Layout, implications: &Implications, bounds: &Bounds) {
+    let work = entries.len().saturating_mul(entries.len() + implications.len());
+    if implications.is_empty() || bounds.only_least() || work > MAX_IMPLIED_WORK {
+        return;
+    }
+    let mut certain: Vec<bool> = layout.entries.iter().map(|entry| entry.required).collect();
+    implications.spread(&mut certain);
+    // For what an entry counts however it is written.
+    let counters: Vec<SmallVec<[u32; 2]>> = entries
+        .iter()
+        .map(|entry| {
+            let Some((first, others)) = entry.choices.split_first() else { return SmallVec::new() };
+            let is_common = |counter: &&u32| others.iter().all(|choice| choice.counters.contains(counter));
+            first.counters.iter().filter(is_common).copied().collect()
+        })
+        .collect();
+    let add = |amounts: &mut [u32], entry: usize| {
+        counters[entry].iter().for_each(|&counter| amounts[counter as usize] += 1);
+    };
+    let mut least = vec![0; bounds.len()];
+    (0..entries.len()).filter(|&entry| certain[entry]).for_each(|entry| add(&mut least, entry));
+    let crowded: Vec<usize> = (0..entries.len())
+        .filter(|&entry| !certain[entry] && implications.concern(entry as u32))
+        .filter(|&entry| {
+            let mut amounts = least.clone();
+            add(&mut amounts, entry);
+            implications.all_asked(entry as u32, |asked| {
+                if !certain[asked as usize] {
+                    add(&mut amounts, asked as usize);
+                }
+                true
+            });
+            !bounds.are_not_exceeded(&amounts)
+        })
+        .collect();
+    crowded.into_iter().for_each(|entry| entries[entry].choices = Box::default());
 }
 
 /// Entries that ask for a forbidden one are forbidden.

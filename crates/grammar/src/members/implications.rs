@@ -82,9 +82,16 @@ impl Implications {
         true
     }
 
-    /// Whether two entries ask for each other, directly or not.
-    pub(super) fn have_circles(&self) -> bool {
-        let graph: Graph = self.asks.iter().map(|asked| asked.iter().copied()).collect();
+    /// Whether two entries that can be there ask for each other, directly or not.
+    pub(super) fn have_circles(&self, is_there: impl Fn(u32) -> bool) -> bool {
+        let asked_by = |entry: u32, asked: &[u32]| -> Vec<u32> {
+            if is_there(entry) {
+                asked.iter().copied().filter(|&other| is_there(other)).collect()
+            } else {
+                Vec::new()
+            }
+        };
+        let graph: Graph = (0..).zip(&self.asks).map(|(entry, asked)| asked_by(entry, asked)).collect();
         strong_components(&graph).iter().any(|part| part.len() > 1)
     }
 }

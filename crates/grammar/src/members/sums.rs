@@ -57,6 +57,11 @@ impl Bounds {
         self.counts.iter().zip(amounts).all(met)
     }
 
+    /// Whether no counter is above its greatest amount.
+    pub(super) fn are_not_exceeded(&self, amounts: &[u32]) -> bool {
+        self.counts.iter().zip(amounts).all(|(count, &amount)| count.max.is_none_or(|max| amount <= max))
+    }
+
     /// Whether counter `at` is below its least amount.
     pub(super) fn is_below(&self, amounts: &[u32], at: usize) -> bool {
         amounts[at] < self.counts[at].min

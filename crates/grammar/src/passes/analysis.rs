@@ -4,11 +4,13 @@
 //! All of them run in time linear in the grammar, without recursion. Only lists of members are looked at more than once,
 //! whenever nothing else is left to do.
 
+use std::cell::RefCell;
+
 use smallvec::SmallVec;
 
 use super::graph::Graph;
 use super::lists::{conditions, is_plainly_satisfiable, is_plainly_unsatisfiable};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::regular::Lengths;
@@ -18,18 +20,33 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
     if let Some(all) = plainly_productive(grammar) {
         return Ok(all);
     }
-    let list = |id: ExprId, live: &[bool]| match grammar.expr(id) {
-        Expr::Members { layout, parts } => {
-            let is_live = |part: ExprId| live[part.index()];
-            if is_plainly_unsatisfiable(layout, parts, &is_live) {
-                return Ok(false);
+    let list = |id: ExprId, live: &[bool]| -> Result<bool> {
+        match grammar.expr(id) {
+            Expr::Members { layout, parts } => {
+                let is_live = |part: ExprId| live[part.index()];
+                if is_plainly_unsatisfiable(layout, parts, &is_live) {
+                    return Ok(false);
+                }
+                Ok(is_plainly_satisfiable(layout, parts, &is_live)
+                    || conditions(grammar, layout, parts, &is_live, budget)?.is_satisfiable())
             }
-            Ok(is_plainly_satisfiable(layout, parts, &is_live)
-                || conditions(grammar, layout, parts, &is_live, budget)?.is_satisfiable())
+            _ => Ok(false),
         }
-        _ => Ok(false),
     };
-    least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never), list)
+    // What cannot be decided of a list now may be plain when more of its parts are known to match something.
+    let undecided: RefCell<Vec<ExprId>> = RefCell::default();
+    let so_far = |id: ExprId, live: &[bool]| match list(id, live) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => {
+            undecided.borrow_mut().push(id);
+            Ok(false)
+        }
+        decided => decided,
+    };
+    let live = least_fixpoint(grammar, |expr| !matches!(expr, Expr::Never), so_far)?;
+    for id in undecided.into_inner().into_iter().filter(|id| !live[id.index()]) {
+        list(id, &live)?;
+    }
+    Ok(live)
 }
 
 /// The same where every expression can but the one that says that nothing does, and two looks at each of them show it. That

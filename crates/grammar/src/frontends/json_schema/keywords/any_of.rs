@@ -3,11 +3,10 @@
 //! Where somebody asks which keys and items were evaluated, it matters that all branches that hold have their say: a
 //! value in two branches has the keys of both evaluated. The union then also has the intersections of the branches.
 
-use std::collections::BTreeSet;
-
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
+use super::super::values::tally::Tally;
 use super::read;
 use crate::error::{Error, Result};
 
@@ -33,18 +32,18 @@ pub(super) fn unite(
 ) -> Result<()> {
     let mut union = ValueSet::never();
     let mut branches = Vec::new();
-    // Branches of one string each may be many.
-    let mut texts = BTreeSet::new();
+    // Branches of a string or a number each may be many.
+    let mut tally = Tally::default();
     for place in 0..read::list(value)?.len() {
         let formula = expander.child_at(schema, keyword, place)?;
         let branch = expander.expand(formula)?;
-        match branch.only_text() {
-            Some(text) => texts.extend(text.iter().cloned()),
-            None => union = union.unite(&branch, &mut expander.algebra)?,
+        if !tally.add(&branch) {
+            union = union.unite(&branch, &mut expander.algebra)?;
         }
         branches.push(branch);
     }
-    union = union.unite(&ValueSet::of_texts(texts), &mut expander.algebra)?;
+    let listed = tally.counted(expander.algebra.languages.budget)?.any;
+    union = union.unite(&listed, &mut expander.algebra)?;
     if expander.combines_branches() && branches.len() > 1 {
         if branches.len() > MAX_COMBINED {
             return Err(Error::unsupported(format!(

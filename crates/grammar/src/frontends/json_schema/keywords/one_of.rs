@@ -3,12 +3,11 @@
 //! That is the union of each branch without the others. Branches are usually told apart by a type or by the value of a
 //! key; those that have nothing in common need not be taken out of each other, so that is looked at first.
 
-use std::collections::BTreeMap;
-
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::report::Outcome;
 use super::super::values::numbers::NumberSet;
+use super::super::values::tally::{Counted, Tally};
 use super::super::values::texts::TextSet;
 use super::super::values::{self, ValueSet};
 use super::{any_of, read};
@@ -24,8 +23,8 @@ pub(super) fn apply(
         return any_of::unite(expander, schema, value, set, "oneOf");
     }
     let mut branches = Vec::new();
-    // Branches of one string each may be many. They are counted, and looked at as one.
-    let mut strings: BTreeMap<Box<str>, usize> = BTreeMap::new();
+    // Branches of a string or a number each may be many. They are counted, and looked at as one.
+    let mut tally = Tally::default();
     let mut is_loose = false;
     for place in 0..read::list(value)?.len() {
         let formula = expander.child_at(schema, "oneOf", place)?;
@@ -33,9 +32,8 @@ pub(super) fn apply(
         let mut branch = (*expander.expand(formula)?).clone();
         is_loose |= expander.is_loose(formula);
         expander.narrow_to(&mut branch, set)?;
-        match branch.only_text() {
-            Some(text) => text.iter().for_each(|text| *strings.entry(text.clone()).or_default() += 1),
-            None => branches.push((formula, branch)),
+        if !tally.add(&branch) {
+            branches.push((formula, branch));
         }
     }
     if is_loose {
@@ -48,15 +46,13 @@ pub(super) fn apply(
         );
         return any_of::unite(expander, schema, value, set, "oneOf");
     }
-    let once = strings.iter().filter(|(_, count)| **count == 1).map(|(text, _)| text.clone()).collect();
-    let mut union = ValueSet::of_texts(once);
-    let strings = ValueSet::of_texts(strings.into_keys().collect());
+    let Counted { once: mut union, any: listed } = tally.counted(expander.algebra.languages.budget)?;
     for (_, branch) in &branches {
         exclude(expander, &mut union, branch)?;
     }
     for (place, (formula, branch)) in branches.iter().enumerate() {
         let mut alone = branch.clone();
-        exclude(expander, &mut alone, &strings)?;
+        exclude(expander, &mut alone, &listed)?;
         for (other_place, (other_formula, other)) in branches.iter().enumerate() {
             if place == other_place {
                 continue;
@@ -75,6 +71,7 @@ pub(super) fn apply(
 
 /// Takes `other` out of `alone`.
 fn exclude(expander: &mut Expander<'_>, alone: &mut ValueSet, other: &ValueSet) -> Result<()> {
+    expander.algebra.languages.budget.tick()?;
     let mut objects = std::mem::take(&mut alone.objects);
     for excluded in &other.objects {
         let mut left = Vec::new();

@@ -8,6 +8,7 @@
 //! | [`texts`] | sets of strings: regular languages with lengths |
 //! | [`arrays`], [`objects`] | shapes: conjunctions of conditions, of which a set is a union |
 //! | [`keys`] | sets of keys |
+//! | [`tally`] | what is in any of many sets, and what is in just one |
 //!
 //! A set says nothing about the spelling of its values, nor about the order of keys, except that shapes remember the
 //! order in which keys were declared.
@@ -18,6 +19,7 @@ pub mod keys;
 pub mod languages;
 pub mod numbers;
 pub mod objects;
+pub mod tally;
 pub mod texts;
 
 use std::cell::Cell;
