@@ -63,6 +63,16 @@ LARGE = {
     ),
     "one of 8,000 strings": {"oneOf": [{"const": f"string {number}"} for number in range(8_000)]},
     "any of 8,000 strings": {"anyOf": [{"const": f"string {number}"} for number in range(8_000)]},
+    "one of 8,000 numbers": {"oneOf": [{"const": number, "title": "x"} for number in range(8_000)]},
+    "any of 8,000 ranges": {
+        "anyOf": [
+            {"type": "integer", "minimum": 10 * at, "maximum": 10 * at + 8, "multipleOf": 3}
+            for at in range(8_000)
+        ]
+    },
+    "one of 8,000 lists of strings": {
+        "oneOf": [{"enum": [f"{number}-{at}" for at in range(5)]} for number in range(8_000)]
+    },
     "keys that ask for others": {
         "type": "object",
         "properties": {f"k{at}": {"type": "string"} for at in range(801)},
@@ -264,6 +274,10 @@ HOSTILE = {
     "overlapping patternProperties": {
         "patternProperties": {f"a{{{at}}}": {"minimum": at} for at in range(1, 25)}
     },
+    "none of the keys together": {
+        **properties(990),
+        "not": {"required": [f"key {number}" for number in range(990)]},
+    },
     "large numbers": {"minimum": -(10**400), "maximum": 10**400, "multipleOf": 10**30 + 1},
     "small numbers": {"multipleOf": 1e-300, "minimum": 1e-299, "maximum": 1e300},
 }
@@ -291,3 +305,18 @@ def test_hostile_texts_end(text):
     with pytest.raises(xgr.GrammarError):
         xgr.Grammar.from_json_schema(text)
     assert time.monotonic() - started < HOSTILE_SECONDS
+
+
+def test_a_text_that_is_too_deep_is_an_error_with_its_place():
+    with pytest.raises(xgr.LimitExceededError, match="line 2, column 1000: the nesting depth") as error:
+        xgr.Grammar.from_json_schema('{"default":\n' + "[" * 2_000 + "]" * 2_000 + "}")
+    assert (error.value.line, error.value.column) == (2, 1000)
+
+
+def test_a_timeout_holds_where_alternatives_are_many():
+    lengths = {
+        "oneOf": [{"type": "string", "minLength": 3 * at, "maxLength": 3 * at + 1} for at in range(4_000)]
+    }
+    with pytest.raises(xgr.LimitExceededError, match="compile time") as error:
+        walk.COMPILER.compile_json_schema(json.dumps(lengths), timeout=0.2)
+    assert error.value.pointer == "/oneOf"

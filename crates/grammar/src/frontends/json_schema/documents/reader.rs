@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use super::document::Mentions;
 use super::json::{Entry, Json, MAX_DEPTH, Object};
-use crate::error::{Error, Result};
+use crate::error::{Error, Place, Result};
 use crate::limits::Budget;
 
 /// Reads the one value that `text` is.
@@ -171,7 +171,7 @@ impl<'text> Reader<'text> {
         if depth > MAX_DEPTH {
             return Err(self.error(format!("JSON is read {MAX_DEPTH} levels deep at most")));
         }
-        budget.check_depth(depth)
+        budget.check_depth(depth).map_err(|error| error.at(Place::in_text(self.text, self.at)))
     }
 
     fn key(&mut self) -> Result<()> {
