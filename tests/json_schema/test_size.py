@@ -70,6 +70,16 @@ LARGE = {
             for at in range(8_000)
         ]
     },
+    "one of 900 objects": {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"kind": {"const": number}, "value": {"type": "integer"}},
+                "required": ["kind"],
+            }
+            for number in range(900)
+        ]
+    },
     "one of 8,000 lists of strings": {
         "oneOf": [{"enum": [f"{number}-{at}" for at in range(5)]} for number in range(8_000)]
     },

@@ -409,12 +409,33 @@ impl<'b> Expander<'b> {
         for name in one.required.iter().chain(other.required.iter()) {
             let value = one.value_of(name, &mut self.algebra)?;
             let other_value = other.value_of(name, &mut self.algebra)?;
-            let both = self.algebra.formulas.and(value, other_value);
-            if self.is_empty_to(both, EMPTINESS_DEPTH)? {
+            let is_apart = match self.are_plainly_apart(value, other_value)? {
+                Some(known) => known,
+                None => {
+                    let both = self.algebra.formulas.and(value, other_value);
+                    self.is_empty_to(both, EMPTINESS_DEPTH)?
+                }
+            };
+            if is_apart {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether two formulas have nothing in common, where that is plain. There may be many pairs of them, too many to give each
+    /// conjunction a formula.
+    fn are_plainly_apart(&mut self, one: FormulaId, other: FormulaId) -> Result<Option<bool>> {
+        // A look at each by itself, once: what can be expanded is expanded then.
+        for formula in [one, other] {
+            if self.is_empty_to(formula, EMPTINESS_DEPTH)? {
+                return Ok(Some(true));
+            }
+        }
+        match (self.expanded.get(&one), self.expanded.get(&other)) {
+            (Some(one), Some(other)) => one.is_plainly_apart_from(other, self.algebra.languages.budget),
+            _ => Ok(None),
+        }
     }
 
     /// Whether every object of a shape is without a key that `way` is without; other ways are not looked at.

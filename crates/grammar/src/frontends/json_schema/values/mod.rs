@@ -37,6 +37,7 @@ use rustc_hash::FxHasher;
 use texts::TextSet;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Budget;
 
 /// A set may be a union of at most this many shapes of one type.
 pub const MAX_SHAPES: usize = 1_000;
@@ -156,6 +157,27 @@ impl ValueSet {
         let has_others = self.null || self.falsity || self.truth || !self.numbers.is_empty();
         let has_containers = !self.arrays.is_empty() || !self.objects.is_empty();
         (texts.len() == 1 && !has_others && !has_containers).then_some(texts)
+    }
+
+    /// Whether they have no value in common, where that is seen without looking into languages and shapes.
+    pub fn is_plainly_apart_from(&self, other: &Self, budget: &Budget) -> Result<Option<bool>> {
+        let has_word = self.null && other.null || self.falsity && other.falsity || self.truth && other.truth;
+        if has_word || !self.numbers.intersect(&other.numbers, budget)?.is_empty() {
+            return Ok(Some(false));
+        }
+        let is_told = match (&self.texts, &other.texts) {
+            (TextSet::Finite(texts), TextSet::Finite(others)) => {
+                let (few, many) = if texts.len() < others.len() { (texts, others) } else { (others, texts) };
+                if few.iter().any(|text| many.contains(text)) {
+                    return Ok(Some(false));
+                }
+                true
+            }
+            (texts, others) => texts.is_never() || others.is_never(),
+        };
+        let have_arrays = !self.arrays.is_empty() && !other.arrays.is_empty();
+        let have_objects = !self.objects.is_empty() && !other.objects.is_empty();
+        Ok((is_told && !have_arrays && !have_objects).then_some(true))
     }
 
     /// Its values other than objects.
