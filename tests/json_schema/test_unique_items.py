@@ -148,6 +148,22 @@ def test_the_last_item_that_is_left_can_be_written(items, values, is_shuffled):
     assert matcher.is_completed()
 
 
+@pytest.mark.parametrize(
+    "items",
+    [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": 1}],
+)
+@pytest.mark.parametrize("nought", ["0", "-0", "0.0", "-0.00"])
+def test_nought_has_no_exponent_where_it_was_there(items, nought):
+    """All that could come behind it is nought again."""
+    before, after = ("[[0], [", "]]") if items["type"] == "array" else ("[0, ", "]")
+    matcher = matcher_of({**UNIQUE, "items": items}, any_whitespace=False)
+    assert matcher.accept_string(before + nought)
+    for end in ["e", "E", ",", *after]:
+        assert not matcher.accept_string(end), end
+    assert matcher.accept_string(("" if "." in nought else ".") + "5" + after)
+    assert matcher.is_completed()
+
+
 def test_an_item_of_which_all_are_there_is_not_begun():
     three = '[{"k": "x"}, {"k": "x", "on": true}, {"k": "x", "on": false}, {"k": "x'
     matcher = matcher_of({**UNIQUE, "items": CLOSED})

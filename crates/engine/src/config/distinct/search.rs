@@ -4,7 +4,8 @@
 //! the rivals alone: at the first byte that none of them has, it is found. Of several ways to write a text one is enough, so
 //! escapes of what need not be escaped are passed over. Numbers can be written without end, as zeros behind the point; but
 //! where zeros get to the same place of the grammar again and again, what follows is different sooner or later, if it
-//! ever is. There is no other way to go on without end along rivals, of which each has an end.
+//! ever is; and an exponent of nought tells nothing. There is no other way to go on without end along rivals, of which each
+//! has an end.
 
 use std::collections::VecDeque;
 
@@ -84,9 +85,11 @@ impl Generation {
                 if self.has_free_stack(next) {
                     return true;
                 }
-                let is_another_zero =
-                    ledger.is_in_bare() && byte == b'0' && self.forgetful(next).unwrap_or(next) == plain;
-                let zeros = if is_another_zero { zeros + 1 } else { 0 };
+                let is_same_place = ledger.is_in_bare() && self.forgetful(next).unwrap_or(next) == plain;
+                if is_same_place && within.is_none() {
+                    continue;
+                }
+                let zeros = if is_same_place && byte == b'0' { zeros + 1 } else { 0 };
                 if zeros > MORE_ZEROS {
                     continue;
                 }

@@ -3,12 +3,14 @@
 //! Where somebody asks which keys and items were evaluated, it matters that all branches that hold have their say: a
 //! value in two branches has the keys of both evaluated. The union then also has the intersections of the branches.
 
+use std::rc::Rc;
+
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::values::ValueSet;
 use super::super::values::tally::Tally;
 use super::read;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// So many branches may be combined with each other.
 const MAX_COMBINED: usize = 8;
@@ -33,17 +35,27 @@ pub(super) fn unite(
     let mut union = ValueSet::never();
     let mut branches = Vec::new();
     // Branches of a string or a number each may be many.
-    let mut tally = Tally::default();
+    let (mut tally, mut tallied) = (Tally::default(), Vec::new());
     for place in 0..read::list(value)?.len() {
         let formula = expander.child_at(schema, keyword, place)?;
         let branch = expander.expand(formula)?;
-        if !tally.add(&branch) {
+        if tally.add(&branch) {
+            tallied.push(Rc::clone(&branch));
+        } else {
             union = union.unite(&branch, &mut expander.algebra)?;
         }
         branches.push(branch);
     }
-    let listed = tally.counted(expander.algebra.languages.budget)?.any;
-    union = union.unite(&listed, &mut expander.algebra)?;
+    match tally.any(expander.algebra.languages.budget) {
+        Ok(listed) => union = union.unite(&listed, &mut expander.algebra)?,
+        // One that has all the others may make simple what is not simple without it.
+        Err(error) if error.kind() == ErrorKind::Limit => {
+            for branch in &tallied {
+                union = union.unite(branch, &mut expander.algebra)?;
+            }
+        }
+        Err(error) => return Err(error),
+    }
     if expander.combines_branches() && branches.len() > 1 {
         if branches.len() > MAX_COMBINED {
             return Err(Error::unsupported(format!(

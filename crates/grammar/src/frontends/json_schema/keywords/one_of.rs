@@ -11,7 +11,7 @@ use super::super::values::tally::{Counted, Tally};
 use super::super::values::texts::TextSet;
 use super::super::values::{self, ValueSet};
 use super::{any_of, read};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 pub(super) fn apply(
     expander: &mut Expander<'_>,
@@ -24,7 +24,7 @@ pub(super) fn apply(
     }
     let mut branches = Vec::new();
     // Branches of a string or a number each may be many. They are counted, and looked at as one.
-    let mut tally = Tally::default();
+    let (mut tally, mut tallied) = (Tally::default(), Vec::new());
     let mut is_loose = false;
     for place in 0..read::list(value)?.len() {
         let formula = expander.child_at(schema, "oneOf", place)?;
@@ -32,9 +32,8 @@ pub(super) fn apply(
         let mut branch = (*expander.expand(formula)?).clone();
         is_loose |= expander.is_loose(formula);
         expander.narrow_to(&mut branch, set)?;
-        if !tally.add(&branch) {
-            branches.push((formula, branch));
-        }
+        let list = if tally.add(&branch) { &mut tallied } else { &mut branches };
+        list.push((formula, branch));
     }
     if is_loose {
         // To take out more than there is would leave too little.
@@ -46,7 +45,15 @@ pub(super) fn apply(
         );
         return any_of::unite(expander, schema, value, set, "oneOf");
     }
-    let Counted { once: mut union, any: listed } = tally.counted(expander.algebra.languages.budget)?;
+    let counted = tally.counted(expander.algebra.languages.budget);
+    let Counted { once: mut union, any: listed } = match counted {
+        // One by one may be simpler than all together.
+        Err(error) if error.kind() == ErrorKind::Limit => {
+            branches.extend(tallied);
+            Counted { once: ValueSet::never(), any: ValueSet::never() }
+        }
+        counted => counted?,
+    };
     for (_, branch) in &branches {
         exclude(expander, &mut union, branch)?;
     }
@@ -71,7 +78,12 @@ pub(super) fn apply(
 
 /// Takes `other` out of `alone`.
 fn exclude(expander: &mut Expander<'_>, alone: &mut ValueSet, other: &ValueSet) -> Result<()> {
-    expander.algebra.languages.budget.tick()?;
+    let budget = expander.algebra.languages.budget;
+    budget.tick()?;
+    // In draft 4 whole numbers with a point may be in the other, which writes none of them.
+    if other.digits_only && !alone.digits_only && alone.numbers.are_integers(budget)? {
+        alone.digits_only = true;
+    }
     let mut objects = std::mem::take(&mut alone.objects);
     for excluded in &other.objects {
         let mut left = Vec::new();

@@ -49,34 +49,51 @@ impl Tally {
         true
     }
 
+    /// The values that are in any of the sets.
+    pub fn any(self, budget: &Budget) -> Result<ValueSet> {
+        let numbers = tournament(self.numbers, budget, |one, other| one.unite(other, budget))?;
+        let words = self.words.map(|count| count > 0);
+        Ok(plain(self.texts.into_keys().collect(), numbers.unwrap_or_else(NumberSet::none), words))
+    }
+
     /// The values that are in just one of the sets, and those that are in any.
     pub fn counted(self, budget: &Budget) -> Result<Counted> {
-        let mut rounds: Vec<Numbers> = self.numbers.into_iter().map(Numbers::of).collect();
-        while rounds.len() > 1 {
-            let mut next = Vec::with_capacity(rounds.len().div_ceil(2));
-            let mut left = rounds.into_iter();
-            while let Some(one) = left.next() {
-                budget.tick()?;
-                next.push(match left.next() {
-                    Some(other) => one.with(&other, budget)?,
-                    None => one,
-                });
-            }
-            rounds = next;
-        }
-        let numbers = rounds.pop().unwrap_or_else(|| Numbers::of(NumberSet::none()));
+        let numbers = self.numbers.into_iter().map(Numbers::of).collect();
+        let numbers = tournament(numbers, budget, |one: &Numbers, other| one.with(other, budget))?
+            .unwrap_or_else(|| Numbers::of(NumberSet::none()));
         let single = self.texts.iter().filter(|(_, count)| **count == 1);
         let once: BTreeSet<Box<str>> = single.map(|(text, _)| text.clone()).collect();
-        let of = |texts, numbers, words: [bool; 3]| {
-            let [null, falsity, truth] = words;
-            ValueSet { null, falsity, truth, numbers, ..ValueSet::of_texts(texts) }
-        };
         let any_numbers = numbers.any(budget)?;
         Ok(Counted {
-            once: of(once, numbers.once, self.words.map(|count| count == 1)),
-            any: of(self.texts.into_keys().collect(), any_numbers, self.words.map(|count| count > 0)),
+            once: plain(once, numbers.once, self.words.map(|count| count == 1)),
+            any: plain(self.texts.into_keys().collect(), any_numbers, self.words.map(|count| count > 0)),
         })
     }
+}
+
+fn plain(texts: BTreeSet<Box<str>>, numbers: NumberSet, [null, falsity, truth]: [bool; 3]) -> ValueSet {
+    ValueSet { null, falsity, truth, numbers, ..ValueSet::of_texts(texts) }
+}
+
+/// What becomes of all of them when neighbours are put together, round by round.
+fn tournament<T>(
+    mut all: Vec<T>,
+    budget: &Budget,
+    together: impl Fn(&T, &T) -> Result<T>,
+) -> Result<Option<T>> {
+    while all.len() > 1 {
+        let mut next = Vec::with_capacity(all.len().div_ceil(2));
+        let mut left = all.into_iter();
+        while let Some(one) = left.next() {
+            budget.tick()?;
+            next.push(match left.next() {
+                Some(other) => together(&one, &other)?,
+                None => one,
+            });
+        }
+        all = next;
+    }
+    Ok(all.pop())
 }
 
 /// The numbers of some sets.

@@ -180,6 +180,11 @@ impl NumberSet {
         Some(count)
     }
 
+    /// Whether all of them are whole.
+    pub fn are_integers(&self, budget: &Budget) -> Result<bool> {
+        Ok(self.intersect(&Self::integers(), budget)? == *self)
+    }
+
     /// The numbers in both sets.
     pub fn intersect(&self, other: &Self, budget: &Budget) -> Result<Self> {
         if self.is_empty() || other.is_all() {
