@@ -409,12 +409,11 @@ impl<'b> Expander<'b> {
         for name in one.required.iter().chain(other.required.iter()) {
             let value = one.value_of(name, &mut self.algebra)?;
             let other_value = other.value_of(name, &mut self.algebra)?;
-            let is_apart = match self.are_plainly_apart(value, other_value)? {
-                Some(known) => known,
-                None => {
-                    let both = self.algebra.formulas.and(value, other_value);
-                    self.is_empty_to(both, EMPTINESS_DEPTH)?
-                }
+            let is_apart = if let Some(known) = self.are_plainly_apart(value, other_value)? {
+                known
+            } else {
+                let both = self.algebra.formulas.and(value, other_value);
+                self.is_empty_to(both, EMPTINESS_DEPTH)?
             };
             if is_apart {
                 return Ok(true);
