@@ -1,6 +1,7 @@
 //! A compiled grammar: the machine, the vocabulary, and the tables that its matchers fill and share.
 //!
-//! Compiling is the passes and nothing more; every table is made when a matcher first needs it.
+//! Compiling is the passes and nothing more; every table is made when a matcher first needs it. A machine that a front end made
+//! without a grammar has one all the same, which is made when somebody asks for it: to print it, or to save it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,9 +20,14 @@ use crate::vocab::Vocab;
 /// Costs, and the tokens that are not text for them.
 type KnownCosts = (Box<[u32]>, Arc<NodeCosts>);
 
+/// Makes the grammar of a machine.
+type MakeGrammar = Box<dyn Fn() -> Result<Grammar> + Send + Sync>;
+
 /// A grammar for a vocabulary, shared by any number of matchers on any number of threads.
 pub struct CompiledGrammar {
-    grammar: Grammar,
+    grammar: OnceLock<Grammar>,
+    /// How to make the grammar, where it is not known from the start.
+    make_grammar: Option<MakeGrammar>,
     machine: Arc<Machine>,
     vocab: Arc<Vocab>,
     limits: EngineLimits,
@@ -61,26 +67,32 @@ impl CompiledGrammar {
         limits: EngineLimits,
         budget: &Budget,
     ) -> Result<Arc<Self>> {
-        let machine = Arc::new(passes::compile(&grammar, budget)?);
-        check_tokens(&machine, &vocab)?;
-        let generation = Generation::new(Arc::clone(&machine), Arc::clone(vocab.table()));
+        let machine = passes::compile(&grammar, budget)?;
         let captures = grammar.rules().any(|(_, rule)| rule.options.captures());
-        Ok(Arc::new(CompiledGrammar {
-            grammar,
-            machine,
-            vocab,
-            limits,
-            current: RwLock::new(generation),
-            generations: AtomicU64::new(0),
-            fixed_bytes: OnceLock::new(),
-            captures,
-            node_costs: Mutex::default(),
-        }))
+        let parts = Parts { grammar: OnceLock::from(grammar), make_grammar: None, machine, captures };
+        parts.put_together(vocab, limits)
     }
 
-    /// The grammar that it was compiled from.
-    pub fn grammar(&self) -> &Grammar {
-        &self.grammar
+    /// The compiled grammar of a machine that captures nothing. `make_grammar` makes a grammar of the same language, for who
+    /// asks for it.
+    pub fn of_machine(
+        machine: Machine,
+        make_grammar: impl Fn() -> Result<Grammar> + Send + Sync + 'static,
+        vocab: Arc<Vocab>,
+        limits: EngineLimits,
+    ) -> Result<Arc<Self>> {
+        let make_grammar: Option<MakeGrammar> = Some(Box::new(make_grammar));
+        let parts = Parts { grammar: OnceLock::new(), make_grammar, machine, captures: false };
+        parts.put_together(vocab, limits)
+    }
+
+    /// The grammar that it was compiled from, or one of the same language where it was made without.
+    pub fn grammar(&self) -> Result<&Grammar> {
+        if let (None, Some(make)) = (self.grammar.get(), &self.make_grammar) {
+            let made = make()?;
+            return Ok(self.grammar.get_or_init(|| made));
+        }
+        self.grammar.get().ok_or_else(|| Error::new(ErrorKind::Invalid, "the machine has no grammar"))
     }
 
     /// The vocabulary that it was compiled for.
@@ -104,7 +116,8 @@ impl CompiledGrammar {
     }
 
     fn fixed_bytes(&self) -> usize {
-        *self.fixed_bytes.get_or_init(|| self.grammar.memory_bytes() + self.machine.memory_bytes())
+        let grammar = || self.grammar.get().map_or(0, Grammar::memory_bytes);
+        *self.fixed_bytes.get_or_init(|| grammar() + self.machine.memory_bytes())
     }
 
     /// Numbers about it.
@@ -161,6 +174,34 @@ impl CompiledGrammar {
             self.generations.fetch_add(1, Ordering::Relaxed);
         }
         Some(Arc::clone(&current))
+    }
+}
+
+/// What a compiled grammar is made of.
+struct Parts {
+    grammar: OnceLock<Grammar>,
+    make_grammar: Option<MakeGrammar>,
+    machine: Machine,
+    captures: bool,
+}
+
+impl Parts {
+    fn put_together(self, vocab: Arc<Vocab>, limits: EngineLimits) -> Result<Arc<CompiledGrammar>> {
+        check_tokens(&self.machine, &vocab)?;
+        let machine = Arc::new(self.machine);
+        let generation = Generation::new(Arc::clone(&machine), Arc::clone(vocab.table()));
+        Ok(Arc::new(CompiledGrammar {
+            grammar: self.grammar,
+            make_grammar: self.make_grammar,
+            machine,
+            vocab,
+            limits,
+            current: RwLock::new(generation),
+            generations: AtomicU64::new(0),
+            fixed_bytes: OnceLock::new(),
+            captures: self.captures,
+            node_costs: Mutex::default(),
+        }))
     }
 }
 

@@ -3,6 +3,7 @@
 //! A [`Limits`] is plain data with defaults that a server can live with. A [`Budget`] is one compilation's account:
 //! it knows the deadline and the cancel flag, and every loop whose length the input decides calls [`Budget::tick`].
 
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -72,7 +73,7 @@ impl std::fmt::Debug for Watch {
 pub struct Budget {
     limits: Limits,
     cancel: CancelFlag,
-    watch: Option<Watch>,
+    watch: Option<Rc<Watch>>,
     started: Instant,
     ticks: std::cell::Cell<u32>,
     /// The states of all automata that were made.
@@ -99,7 +100,7 @@ impl Budget {
     /// The same with somebody who is asked, whenever the clock is looked at, whether the work should stop.
     #[must_use]
     pub fn watched(self, should_stop: impl Fn() -> bool + 'static) -> Self {
-        Budget { watch: Some(Watch(Box::new(should_stop))), ..self }
+        Budget { watch: Some(Rc::new(Watch(Box::new(should_stop)))), ..self }
     }
 
     /// A budget that starts now, with the same limits and at most so much time of what is left of this one.
@@ -108,6 +109,16 @@ impl Budget {
         let left = self.limits.max_compile_time.saturating_sub(self.started.elapsed());
         let limits = Limits { max_compile_time: time.min(left), ..self.limits.clone() };
         Budget::new(limits, self.cancel.clone())
+    }
+
+    /// A budget of its own for what may fail and is then done in another way: the time that is left of this one, and automata
+    /// of at most so many states.
+    #[must_use]
+    pub fn attempt(&self, max_states: usize) -> Self {
+        let left = self.limits.max_compile_time.saturating_sub(self.started.elapsed());
+        let max_states = self.limits.max_states.min(max_states);
+        let limits = Limits { max_compile_time: left, max_states, ..self.limits.clone() };
+        Budget { watch: self.watch.clone(), ..Budget::new(limits, self.cancel.clone()) }
     }
 
     /// The limits it enforces.

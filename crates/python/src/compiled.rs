@@ -34,8 +34,10 @@ pub(crate) struct CompiledGrammar {
 impl CompiledGrammar {
     /// The grammar that was compiled.
     #[getter]
-    fn grammar(&self) -> Grammar {
-        Grammar::with_report(self.compiled.grammar().clone(), self.report.clone())
+    fn grammar(&self, py: Python<'_>) -> PyResult<Grammar> {
+        let grammar = py.detach(|| self.compiled.grammar().cloned());
+        let grammar = grammar.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
+        Ok(Grammar::with_report(grammar, self.report.clone()))
     }
 
     /// The tokenizer that it was compiled for.
@@ -53,7 +55,8 @@ impl CompiledGrammar {
     /// The grammar and its tokenizer's metadata as a JSON text, for ``deserialize_json``.
     fn serialize_json(&self, py: Python<'_>) -> PyResult<String> {
         let metadata = metadata_of(self.tokenizer_info.bind(py))?;
-        let text = py.detach(|| self.compiled.grammar().to_string());
+        let text = py.detach(|| self.compiled.grammar().map(ToString::to_string));
+        let text = text.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
         serialize::compiled_to_json(py, &text, &self.report, &metadata)
     }
 
@@ -119,7 +122,7 @@ impl CompiledGrammar {
     }
 
     fn __repr__(&self) -> String {
-        let rules = self.compiled.grammar().rules().len();
+        let rules = self.compiled.stats().rules;
         format!("<CompiledGrammar of {rules} rules, {} bytes>", self.compiled.memory_bytes())
     }
 

@@ -13,7 +13,8 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use tokenstile_engine::compiler::{CompileCache, Weigh};
 use tokenstile_engine::limits::set_process_cache_bytes;
 use tokenstile_engine::{CompiledGrammar as Compiled, vocab::Vocab};
-use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
+use tokenstile_grammar::frontends::json_schema::{self as front_end, Lowered};
+use tokenstile_grammar::frontends::{ebnf, regex, structural_tag as tags};
 use tokenstile_grammar::{Budget, CancelFlag, Error, Grammar as Ir, Result};
 
 use crate::arguments;
@@ -23,7 +24,7 @@ use crate::grammar::Grammar;
 use crate::json_schema::{self, Arguments};
 use crate::lark::{self, NamedGrammar};
 use crate::limits::{CancelToken, CompileLimits, cancellable};
-use crate::report::Report;
+use crate::report::{Report, Schema};
 use crate::structural_tag;
 
 /// What all compilers without a limit of their own may hold together, at first.
@@ -392,10 +393,17 @@ impl GrammarCompiler {
     fn compile_now(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<Arc<Built>> {
         let started = Instant::now();
         self.counters.compilations.fetch_add(1, Ordering::Relaxed);
-        let built = self.grammar_of(work, parsed, budget).and_then(|(grammar, report)| {
-            let vocab = Arc::clone(&self.vocab);
-            let compiled = Compiled::new(grammar, vocab, self.limits.engine, budget)
-                .map_err(|error| work.explained(error, budget))?;
+        let built = self.lowered(work, parsed, budget).and_then(|(lowered, report)| {
+            let (vocab, limits) = (Arc::clone(&self.vocab), self.limits.engine);
+            let compiled = match (lowered, work) {
+                (Lowered::Machine(machine), Work::JsonSchema { text, options }) => {
+                    let schema = Schema::new(text, options, budget);
+                    Compiled::of_machine(*machine, move || schema.grammar(), vocab, limits)
+                }
+                (Lowered::Machine(_), _) => Err(Error::unsupported("only schemas are lowered at once")),
+                (Lowered::Grammar(grammar), _) => Compiled::new(grammar, vocab, limits, budget),
+            };
+            let compiled = compiled.map_err(|error| work.explained(error, budget))?;
             Ok(Arc::new(Built { compiled, report }))
         });
         let elapsed = u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -403,11 +411,11 @@ impl GrammarCompiler {
         built
     }
 
-    fn grammar_of(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<(Ir, Report)> {
+    fn lowered(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<(Lowered, Report)> {
         budget.check()?;
         let grammar = match (work, parsed) {
             (_, Some(grammar)) => Ok(Ir::clone(grammar.ir())),
-            (Work::JsonSchema { text, options }, _) => return Report::with_grammar(text, options, budget),
+            (Work::JsonSchema { text, options }, _) => return Report::with_lowered(text, options, budget),
             (Work::Ebnf { text, root }, _) => {
                 let token_id = |text: &str| self.find_token(text);
                 ebnf::parse_with_tokens(text, root, Some(&token_id), budget.limits(), budget)
@@ -424,7 +432,7 @@ impl GrammarCompiler {
             (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),
         };
-        Ok((grammar?, Report::default()))
+        Ok((Lowered::Grammar(grammar?), Report::default()))
     }
 }
 

@@ -8,8 +8,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use tokenstile_grammar::frontends::json_schema::{self as front_end, Finding, OnUnsupported, Options};
-use tokenstile_grammar::{Budget, Grammar as Ir, Limits, Result};
+use tokenstile_grammar::frontends::json_schema::{
+    self as front_end, Finding, Lowered, OnUnsupported, Options,
+};
+use tokenstile_grammar::{Budget, CancelFlag, Grammar as Ir, Limits, Result};
 
 use crate::errors::{self, Source};
 use crate::limits::interruptible;
@@ -24,12 +26,27 @@ enum Content {
     Unwritten { schema: Schema, report: OnceLock<front_end::Report> },
 }
 
-/// What a report is written from.
+/// What a report is written from, and a grammar that was not needed at first.
 #[derive(Debug)]
-struct Schema {
+pub(crate) struct Schema {
     text: Arc<str>,
     options: Arc<Options>,
     limits: Limits,
+}
+
+impl Schema {
+    /// A schema that was compiled within a budget.
+    pub(crate) fn new(text: &Arc<str>, options: &Arc<Options>, budget: &Budget) -> Self {
+        // It is no matter how long it takes: whoever waits for it can interrupt it.
+        let limits = Limits { max_compile_time: Duration::MAX, ..budget.limits().clone() };
+        Schema { text: Arc::clone(text), options: Arc::clone(options), limits }
+    }
+
+    /// The grammar of the schema.
+    pub(crate) fn grammar(&self) -> Result<Ir> {
+        let budget = Budget::new(self.limits.clone(), CancelFlag::default());
+        front_end::grammar(&self.text, &self.options, &budget)
+    }
 }
 
 impl Report {
@@ -49,14 +66,33 @@ impl Report {
         budget: &Budget,
     ) -> Result<(Ir, Self)> {
         if options.on_unsupported == OnUnsupported::Warn {
-            let converted = front_end::parse(text, options, budget)?;
-            return Ok((converted.grammar, Report::written(converted.report)));
+            return Report::with_findings(text, options, budget);
         }
         let grammar = front_end::grammar(text, options, budget)?;
-        // It is no matter how long the report takes: whoever waits for it can interrupt it.
-        let limits = Limits { max_compile_time: Duration::MAX, ..budget.limits().clone() };
-        let schema = Schema { text: Arc::clone(text), options: Arc::clone(options), limits };
-        Ok((grammar, Report(Some(Arc::new(Content::Unwritten { schema, report: OnceLock::new() })))))
+        Ok((grammar, Report::unwritten(Schema::new(text, options, budget))))
+    }
+
+    /// What a schema becomes for whoever compiles it, and its report.
+    pub(crate) fn with_lowered(
+        text: &Arc<str>,
+        options: &Arc<Options>,
+        budget: &Budget,
+    ) -> Result<(Lowered, Self)> {
+        if options.on_unsupported == OnUnsupported::Warn {
+            let (grammar, report) = Report::with_findings(text, options, budget)?;
+            return Ok((Lowered::Grammar(grammar), report));
+        }
+        let lowered = front_end::lowered(text, options, budget)?;
+        Ok((lowered, Report::unwritten(Schema::new(text, options, budget))))
+    }
+
+    fn with_findings(text: &str, options: &Options, budget: &Budget) -> Result<(Ir, Self)> {
+        let converted = front_end::parse(text, options, budget)?;
+        Ok((converted.grammar, Report::written(converted.report)))
+    }
+
+    fn unwritten(schema: Schema) -> Self {
+        Report(Some(Arc::new(Content::Unwritten { schema, report: OnceLock::new() })))
     }
 
     /// What was left out, if it was asked to be.

@@ -227,7 +227,9 @@ impl Work<'_> {
     /// Joins `from` and `to` by `id`.
     fn expr(&mut self, id: ExprId, from: NodeId, to: NodeId) -> Result<()> {
         self.budget.tick()?;
-        if self.shapes[id.index()].is_narrow() || is_wide_terminal(self.grammar, &self.shapes, id) {
+        if self.shapes[id.index()].is_narrow()
+            || is_wide_terminal(self.grammar.expr(id), self.shapes[id.index()])
+        {
             return self.terminal(&[id], from, to);
         }
         let grammar = self.grammar;
@@ -331,12 +333,12 @@ impl Work<'_> {
 
     /// The parts of a sequence, perhaps behind a terminal that was copied already.
     pub(super) fn gather(&mut self, before: Option<ExprId>, items: &[ExprId]) -> Result<Vec<Part>> {
-        let mut parts = Parts::default();
+        let mut parts: Parts = Parts::default();
         if let Some(before) = before {
             parts.narrow(&mut self.terminals, before, false);
         }
         for (at, &item) in items.iter().enumerate() {
-            if is_wide_terminal(self.grammar, &self.shapes, item) {
+            if is_wide_terminal(self.grammar.expr(item), self.shapes[item.index()]) {
                 let next = items.get(at + 1).map(|&next| self.grammar.expr(next));
                 let delimiter = match next {
                     Some(Expr::Bytes(bytes)) => Some(bytes[0]),
@@ -469,25 +471,30 @@ impl Work<'_> {
 }
 
 /// A part of a sequence.
-pub(super) enum Part {
+pub(super) enum Part<Other = ExprId> {
     /// Items with whether each can be empty.
     Terminal {
         items: SmallVec<[(ExprId, bool); 6]>,
         wide: bool,
     },
-    Other(ExprId),
+    Other(Other),
 }
 
 /// The parts of a sequence while they are being gathered.
-#[derive(Default)]
-struct Parts {
-    parts: Vec<Part>,
+pub(super) struct Parts<Other = ExprId> {
+    parts: Vec<Part<Other>>,
     /// The next narrow item gives its first byte to the wide terminal before it.
     first_byte_taken: bool,
 }
 
-impl Parts {
-    fn narrow(&mut self, builder: &mut Builder, mut item: ExprId, nullable: bool) {
+impl<Other> Default for Parts<Other> {
+    fn default() -> Self {
+        Parts { parts: Vec::new(), first_byte_taken: false }
+    }
+}
+
+impl<Other> Parts<Other> {
+    pub(super) fn narrow(&mut self, builder: &mut Builder, mut item: ExprId, nullable: bool) {
         if std::mem::take(&mut self.first_byte_taken)
             && let Expr::Bytes(bytes) = builder.expr(item)
         {
@@ -503,7 +510,13 @@ impl Parts {
         }
     }
 
-    fn wide(&mut self, builder: &mut Builder, item: ExprId, nullable: bool, delimiter: Option<u8>) {
+    pub(super) fn wide(
+        &mut self,
+        builder: &mut Builder,
+        item: ExprId,
+        nullable: bool,
+        delimiter: Option<u8>,
+    ) {
         let mut items = SmallVec::new();
         items.extend(self.take_delimiter(builder).map(|before| (before, false)));
         items.push((item, nullable));
@@ -536,11 +549,11 @@ impl Parts {
         Some(delimiter)
     }
 
-    fn other(&mut self, item: ExprId) {
+    pub(super) fn other(&mut self, item: Other) {
         self.parts.push(Part::Other(item));
     }
 
-    fn done(self) -> Vec<Part> {
+    pub(super) fn done(self) -> Vec<Part<Other>> {
         self.parts
     }
 }

@@ -111,7 +111,8 @@ impl Work<'_> {
         }
         let has_keys = layout.others.iter().any(|others| others.keys.is_some());
         let names = layout.keys().filter(|_| has_keys).map(Into::into).collect();
-        let edge = |part: Part, side| edge_bytes(self.grammar, &self.nullable, parts[part as usize], side);
+        let is_nullable = |id: ExprId| self.nullable[id.index()];
+        let edge = |part: Part, side| edge_bytes(self.grammar, is_nullable, parts[part as usize], side);
         let before_keys = edge(layout.separator, Side::Last);
         let mut after_keys = ByteSet::NONE;
         for variant in layout.others.iter().flat_map(|others| &others.variants) {

@@ -5,8 +5,8 @@
 
 use std::collections::BinaryHeap;
 
-use crate::ir::{Expr, ExprId, Grammar};
-use crate::regular::ByteSet;
+use crate::ir::{Expr, ExprId};
+use crate::regular::{ByteSet, ExprSource};
 
 /// Which end of an expression is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,12 @@ pub(super) enum Side {
 }
 
 /// The bytes that may be the first or the last of what `expr` matches.
-pub(super) fn edge_bytes(grammar: &Grammar, nullable: &[bool], expr: ExprId, side: Side) -> ByteSet {
+pub(super) fn edge_bytes(
+    source: &impl ExprSource,
+    is_nullable: impl Fn(ExprId) -> bool,
+    expr: ExprId,
+    side: Side,
+) -> ByteSet {
     let mut bytes = ByteSet::NONE;
     // Children have smaller numbers than what they stand in, so equal ones follow each other.
     let mut open = BinaryHeap::from([expr]);
@@ -25,7 +30,7 @@ pub(super) fn edge_bytes(grammar: &Grammar, nullable: &[bool], expr: ExprId, sid
         if last.replace(id) == Some(id) {
             continue;
         }
-        match grammar.expr(id) {
+        match source.expr(id) {
             Expr::Empty => {}
             Expr::Bytes(text) => {
                 let edge = if side == Side::First { text.first() } else { text.last() };
@@ -38,7 +43,7 @@ pub(super) fn edge_bytes(grammar: &Grammar, nullable: &[bool], expr: ExprId, sid
             Expr::Alt(items) => open.extend(items),
             Expr::Repeat { body, .. } => open.push(*body),
             Expr::Seq(items) => {
-                let is_solid = |item: &ExprId| !nullable[item.index()];
+                let is_solid = |item: &ExprId| !is_nullable(*item);
                 open.extend(match side {
                     Side::First => &items[..=items.iter().position(is_solid).unwrap_or(items.len() - 1)],
                     Side::Last => &items[items.iter().rposition(is_solid).unwrap_or(0)..],

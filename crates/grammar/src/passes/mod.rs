@@ -34,6 +34,7 @@ pub mod linear;
 pub mod lists;
 mod marks;
 pub mod options;
+pub(crate) mod outline;
 mod ready;
 mod rewrite;
 mod shape;

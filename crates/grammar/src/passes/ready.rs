@@ -51,7 +51,7 @@ impl Ready {
     }
 
     /// A builder that has the expressions of the terminals.
-    pub(super) fn terminals(&self, limits: &Limits) -> Builder {
+    pub(crate) fn terminals(&self, limits: &Limits) -> Builder {
         self.terminals.copied(limits)
     }
 

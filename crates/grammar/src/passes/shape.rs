@@ -39,45 +39,52 @@ impl Shape {
 pub(super) fn shapes(grammar: &Grammar) -> Vec<Shape> {
     let mut shapes: Vec<Shape> = Vec::with_capacity(grammar.exprs().len());
     for (_, expr) in grammar.exprs() {
-        let mut shape = Shape { regular: true, wide: false, wide_loop: false };
-        for child in expr.children() {
-            let child = shapes[child.index()];
-            shape.regular &= child.regular;
-            shape.wide |= child.wide;
-            shape.wide_loop |= child.wide_loop;
-        }
-        match expr {
-            Expr::Class(set) => shape.wide = first_bytes(set) > WIDE,
-            Expr::Repeat { max, .. } if max.is_none_or(|max| max > SHORT) => shape.wide_loop |= shape.wide,
-            Expr::Automaton(automaton) => {
-                let is_wide = automaton.dfa.put_off().is_some() || !is_narrow(&automaton.dfa);
-                (shape.wide, shape.wide_loop) = (is_wide, is_wide);
-            }
-            // The spellings of a text have escapes.
-            Expr::JsonText(text) if matches!(grammar.expr(*text), Expr::Automaton(_)) => {
-                (shape.wide, shape.wide_loop) = (true, true);
-            }
-            Expr::Members { .. }
-            | Expr::Rule(_)
-            | Expr::Token(_)
-            | Expr::TagDispatch(_)
-            | Expr::Tagged { .. }
-            | Expr::TokenTagDispatch(_) => shape.regular = false,
-            _ => {}
-        }
+        let shape = shape(expr, |child| shapes[child.index()], |child| grammar.expr(child));
         shapes.push(shape);
     }
     shapes
 }
 
+/// The shape of an expression whose children have the shapes that `known` tells, and are what `child` tells.
+pub(super) fn shape<'e>(
+    expr: &Expr,
+    known: impl Fn(ExprId) -> Shape,
+    child: impl Fn(ExprId) -> &'e Expr,
+) -> Shape {
+    let mut shape = Shape { regular: true, wide: false, wide_loop: false };
+    for &child in expr.children() {
+        let child = known(child);
+        shape.regular &= child.regular;
+        shape.wide |= child.wide;
+        shape.wide_loop |= child.wide_loop;
+    }
+    match expr {
+        Expr::Class(set) => shape.wide = first_bytes(set) > WIDE,
+        Expr::Repeat { max, .. } if max.is_none_or(|max| max > SHORT) => shape.wide_loop |= shape.wide,
+        Expr::Automaton(automaton) => {
+            let is_wide = automaton.dfa.put_off().is_some() || !is_narrow(&automaton.dfa);
+            (shape.wide, shape.wide_loop) = (is_wide, is_wide);
+        }
+        // The spellings of a text have escapes.
+        Expr::JsonText(text) if matches!(child(*text), Expr::Automaton(_)) => {
+            (shape.wide, shape.wide_loop) = (true, true);
+        }
+        Expr::Members { .. }
+        | Expr::Rule(_)
+        | Expr::Token(_)
+        | Expr::TagDispatch(_)
+        | Expr::Tagged { .. }
+        | Expr::TokenTagDispatch(_) => shape.regular = false,
+        _ => {}
+    }
+    shape
+}
+
 /// Whether `expr` is a wide loop that stands as a terminal of its own: an automaton, a repeat, a JSON text or
 /// what is at most so long.
-pub(super) fn is_wide_terminal(grammar: &Grammar, shapes: &[Shape], expr: ExprId) -> bool {
-    let shape = shapes[expr.index()];
-    let stands_alone = matches!(
-        grammar.expr(expr),
-        Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. }
-    );
+pub(super) fn is_wide_terminal(expr: &Expr, shape: Shape) -> bool {
+    let stands_alone =
+        matches!(expr, Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. });
     shape.regular && shape.wide_loop && stands_alone
 }
 

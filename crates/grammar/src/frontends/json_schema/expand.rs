@@ -18,7 +18,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use emptiness::{EMPTINESS_DEPTH, EMPTINESS_FUEL};
 
 use super::diagnosis::Relaxed;
-use super::documents::{Documents, Draft, Json, Located, Object, Repeat, SchemaId, Step};
+use super::documents::{Documents, Draft, Json, Located, Object, Repeat, ResourceId, SchemaId, Step};
 use super::keywords;
 use super::report::{Finding, Outcome, Report};
 use super::values::arrays::ArrayShape;
@@ -86,6 +86,8 @@ pub struct Expander<'b> {
     /// Every value, to begin with.
     everything: ValueSet,
     constants: Vec<&'b Json<'b>>,
+    /// The schemas that only name a type, by the type and the resource that they are in.
+    typed: Vec<((&'b str, ResourceId), FormulaId)>,
     expanded: FxHashMap<FormulaId, Rc<ValueSet>>,
     /// The formulas that admit more than they should, because a keyword was left out on request.
     loose: FxHashSet<FormulaId>,
@@ -130,6 +132,7 @@ impl<'b> Expander<'b> {
             relaxed: None,
             everything: ValueSet::any(),
             constants: Vec::new(),
+            typed: Vec::new(),
             expanded: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
             loose: FxHashSet::default(),
             left_out: 0,
@@ -161,6 +164,12 @@ impl<'b> Expander<'b> {
                 Json::Bool(false) => return FormulaId::NEVER,
                 Json::Object(members) if members.is_empty() => return FormulaId::ANY,
                 Json::Object(members) => {
+                    if let Some(name) = keywords::only_type(members)
+                        && !self.reports
+                        && self.relaxed.is_none()
+                    {
+                        return self.typed(at, name);
+                    }
                     at = self.alike(at);
                     let Some(target) = self.only_target(at, members) else { break };
                     self.note(at, keywords::REFERENCE, Outcome::Exact, "");
@@ -170,6 +179,17 @@ impl<'b> Expander<'b> {
             }
         }
         self.algebra.formulas.intern(Formula::Schema(at))
+    }
+
+    /// The formula of a schema that names a type and says nothing else: that of the first one that did.
+    fn typed(&mut self, at: Located, name: &'b str) -> FormulaId {
+        let key = (name, self.documents.resource_id(at.schema));
+        if let Some((_, known)) = self.typed.iter().find(|(known, _)| *known == key) {
+            return *known;
+        }
+        let formula = self.algebra.formulas.intern(Formula::Schema(at));
+        self.typed.push((key, formula));
+        formula
     }
 
     /// What a schema refers to, where it says nothing else. A reference that leads nowhere is an error where its schema is

@@ -32,6 +32,7 @@ use values::languages::Known;
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar};
 use crate::limits::Budget;
+use crate::machine::Machine;
 use crate::passes::trim::matches_nothing;
 
 pub use report::{Finding, Outcome, Report};
@@ -140,6 +141,25 @@ pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Convert
 pub fn grammar(schema: &str, options: &Options, budget: &Budget) -> Result<Grammar> {
     budget.check_source(schema)?;
     Ok(convert_and(&Document::parse(schema, budget)?, options, budget, false)?.grammar)
+}
+
+/// What a schema becomes on the way to a machine.
+#[derive(Debug)]
+pub enum Lowered {
+    /// The machine itself: of a schema that says nothing unusual.
+    Machine(Box<Machine>),
+    /// A grammar, which the passes lower.
+    Grammar(Grammar),
+}
+
+/// A schema for whoever compiles it, and does not ask for its grammar nor for what became of its keywords.
+pub fn lowered(schema: &str, options: &Options, budget: &Budget) -> Result<Lowered> {
+    budget.check_source(schema)?;
+    let document = Document::parse(schema, budget)?;
+    if let Some(machine) = emit::machine(&document, options, budget) {
+        return Ok(Lowered::Machine(Box::new(machine)));
+    }
+    Ok(Lowered::Grammar(convert_and(&document, options, budget, false)?.grammar))
 }
 
 /// The grammar of a schema that was read already.

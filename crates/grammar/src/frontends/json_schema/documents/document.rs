@@ -21,6 +21,8 @@ pub(super) struct Mentions {
     pub(super) dynamic: bool,
     /// `unevaluatedItems`, `unevaluatedProperties`: it matters which keyword looked at what.
     pub(super) unevaluated: bool,
+    /// Keywords that relate members or items to each other, speak of keys by pattern, or take one schema out of another.
+    pub(super) relations: bool,
     /// How many keys there are.
     pub(super) keys: usize,
 }
@@ -28,15 +30,19 @@ pub(super) struct Mentions {
 impl Mentions {
     pub(super) fn note(&mut self, key: &str, value: &Json<'_>) {
         self.keys += 1;
-        if !key.starts_with(['$', 'u', 'i']) {
+        if !key.starts_with(['$', 'u', 'i', 'p', 'c', 'm', 'd', 'n', 'a']) {
             return;
         }
         let is_text = matches!(value, Json::String(_));
         match key {
+            "uniqueItems" => self.relations |= matches!(value, Json::Bool(true)),
+            "patternProperties" | "propertyNames" | "prefixItems" | "additionalItems" | "contains"
+            | "minProperties" | "maxProperties" | "dependencies" | "dependentRequired"
+            | "dependentSchemas" | "not" | "if" => self.relations = true,
             "id" | "$id" => self.identifiers |= is_text,
             "$anchor" | "$dynamicAnchor" => self.anchors |= is_text,
             "$dynamicRef" | "$recursiveRef" => self.dynamic |= is_text,
-            "unevaluatedItems" | "unevaluatedProperties" => self.unevaluated = true,
+            "unevaluatedItems" | "unevaluatedProperties" => (self.unevaluated, self.relations) = (true, true),
             _ => {}
         }
     }
@@ -83,6 +89,12 @@ impl<'json> Document<'json> {
             Root::Whole(json) => json,
             Root::Part(json) => json,
         }
+    }
+
+    /// Whether it has keys that may be keywords which relate members or items to each other, speak of keys by pattern, or
+    /// take one schema out of another.
+    pub(in super::super) fn mentions_relations(&self) -> bool {
+        self.mentions.relations
     }
 
     pub(super) fn mentions(&self) -> Mentions {

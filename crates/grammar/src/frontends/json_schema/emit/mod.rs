@@ -10,11 +10,13 @@ mod choices;
 mod endless;
 mod layout;
 mod objects;
+mod outline;
 mod styles;
 
 use std::rc::Rc;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 
 use super::documents::{Json, SchemaId};
 use super::expand::{Expander, UNWRITTEN};
@@ -30,6 +32,8 @@ use crate::passes::analysis::productive;
 use layout::{Depth, Layout};
 use objects::Form;
 
+pub(super) use outline::machine;
+
 /// There is room for the expressions of so many formulas at first; most schemas have no more.
 const EXPECTED: usize = 28;
 
@@ -39,6 +43,8 @@ pub(super) struct Emitter<'b> {
     layout: Layout,
     /// The expressions of formulas, by the depth of their white space.
     known: FxHashMap<(FormulaId, Depth), ExprId>,
+    /// The expressions of sets of `null`, `true`, `false` and any text, by which of them are there.
+    usual_scalars: [Option<ExprId>; 16],
     /// What may stand in the tags of the style, by how its kind is told.
     contents: FxHashMap<FormulaId, Vec<(&'static str, ExprId)>>,
     /// Rules that are named and still to be defined.
@@ -78,19 +84,8 @@ pub(super) fn emit(mut expander: Expander<'_>, root: FormulaId) -> Result<(Gramm
 }
 
 /// The expression of a formula, with the rules that it needs, in the builder of the expander.
-pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(ExprId, Expander<'_>)> {
-    let languages = &mut expander.algebra.languages;
-    let layout = Layout::new(expander.options, &mut languages.builder, languages.budget)?;
-    let mut emitter = Emitter {
-        expander,
-        layout,
-        known: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
-        contents: FxHashMap::default(),
-        pending: Vec::new(),
-        free: None,
-        raw: None,
-        is_particular: root != FormulaId::ANY,
-    };
+pub(super) fn emit_into(expander: Expander<'_>, root: FormulaId) -> Result<(ExprId, Expander<'_>)> {
+    let mut emitter = Emitter::new(expander, root)?;
     emitter.exclude()?;
     let depth = Layout::start();
     let set = emitter.set_of(root)?;
@@ -112,6 +107,25 @@ pub(super) fn emit_into(mut expander: Expander<'_>, root: FormulaId) -> Result<(
         emitter.builder().check()?;
     }
     Ok((body, emitter.expander))
+}
+
+impl<'b> Emitter<'b> {
+    /// Nothing emitted yet of a formula.
+    fn new(mut expander: Expander<'b>, root: FormulaId) -> Result<Self> {
+        let languages = &mut expander.algebra.languages;
+        let layout = Layout::new(expander.options, &mut languages.builder, languages.budget)?;
+        Ok(Emitter {
+            expander,
+            layout,
+            known: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
+            usual_scalars: [None; 16],
+            contents: FxHashMap::default(),
+            pending: Vec::new(),
+            free: None,
+            raw: None,
+            is_particular: root != FormulaId::ANY,
+        })
+    }
 }
 
 impl Emitter<'_> {
@@ -239,8 +253,23 @@ impl Emitter<'_> {
         self.expander.documents.json(schema).get(keyword).is_some()
     }
 
+    /// The scalars of a set.
     fn scalars(&mut self, set: &ValueSet) -> Result<ExprId> {
-        let mut alternatives = Vec::new();
+        let is_usual = set.numbers.is_empty() && (set.texts.is_any() || set.texts.is_never());
+        let which = [set.null, set.truth, set.falsity, set.texts.is_any()];
+        let place = which.iter().fold(0, |place, &there| 2 * place + usize::from(there));
+        if let Some(known) = self.usual_scalars[place].filter(|_| is_usual) {
+            return Ok(known);
+        }
+        let scalars = self.write_scalars(set)?;
+        if is_usual {
+            self.usual_scalars[place] = Some(scalars);
+        }
+        Ok(scalars)
+    }
+
+    fn write_scalars(&mut self, set: &ValueSet) -> Result<ExprId> {
+        let mut alternatives: SmallVec<[ExprId; 8]> = SmallVec::new();
         for (there, text) in [(set.null, "null"), (set.truth, "true"), (set.falsity, "false")] {
             if there {
                 alternatives.push(self.builder().bytes(text));

@@ -296,7 +296,7 @@ fn tidy(mut layout: List) -> List {
 }
 
 /// All keys that somebody names, the declared ones first and in order.
-fn names(shape: &ObjectShape) -> NameSet {
+pub(super) fn names(shape: &ObjectShape) -> NameSet {
     let mut names: NameSet = shape.named.keys().map(Rc::clone).collect();
     let mut add = |name: &Rc<str>| {
         if !names.contains(name) {

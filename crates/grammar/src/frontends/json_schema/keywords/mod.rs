@@ -259,6 +259,12 @@ pub fn only_reference<'b>(schema: &'b Object<'b>, draft: Draft) -> Option<&'b st
     (draft.ref_ignores_siblings() || is_alone()).then_some(reference)
 }
 
+/// The type of a schema that says nothing else.
+pub fn only_type<'b>(schema: &'b Object<'b>) -> Option<&'b str> {
+    let name = schema.get("type")?.as_str()?;
+    schema.iter().all(|(name, _)| name == "type" || !says(name)).then_some(name)
+}
+
 /// What all keywords of a schema admit together.
 pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Result<ValueSet> {
     let mut set = expander.everything();

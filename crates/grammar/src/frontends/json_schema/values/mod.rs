@@ -75,6 +75,11 @@ impl Algebra<'_> {
         self.count(COST_OF_A_PAIR.saturating_add(parts))
     }
 
+    /// Fails from now on once more pairs are put together than cost `left`.
+    pub fn leave(&mut self, left: usize) {
+        self.cost = MAX_COST.saturating_sub(left);
+    }
+
     fn count(&mut self, cost: usize) -> Result<()> {
         self.languages.budget.tick()?;
         self.cost = self.cost.saturating_add(cost);

@@ -1,0 +1,198 @@
+//! Sets of values in outline, for those that need no grammar to become a machine.
+//!
+//! Most objects name keys with values, and may have others; most arrays are items of one kind. Of such nothing has to be
+//! written down as rules first: the [`Outline`] says which values are in which, and their texts are the expressions that any
+//! set has. What is not so plain (counts, keys by pattern, members that ask for others, items that are compared) has no
+//! outline; then the schema is emitted as a grammar, all of it, and nothing of this is used.
+
+use rustc_hash::FxHashMap;
+
+use super::super::documents::{Document, Documents, Draft};
+use super::super::expand::Expander;
+use super::super::values::arrays::ArrayShape;
+use super::super::values::formula::FormulaId;
+use super::super::values::keys::{Keys, Region};
+use super::super::values::objects::ObjectShape;
+use super::super::{Options, Patterns, Style};
+use super::layout::Layout;
+use super::objects::names;
+use super::{Emitter, any_value};
+use crate::error::Result;
+use crate::ir::members::Order;
+use crate::ir::{Builder, Expr};
+use crate::limits::Budget;
+use crate::machine::Machine;
+use crate::passes::outline::{Array, Joints, Object, Outline, ValueId, Way, Ways};
+
+/// Automata of more states than this are for the long way, which may have to make them again.
+const MAX_STATES: usize = 2_000;
+
+/// What pairs of shapes may cost that are put together here: a few dozen.
+const MAX_COST: usize = 5_000;
+
+/// The machine of a schema, if that has an outline. Whatever is wrong with a schema, it has none.
+pub(in super::super) fn machine(root: &Document<'_>, options: &Options, budget: &Budget) -> Option<Machine> {
+    let is_plain = options.any_whitespace
+        && options.max_whitespace.is_none()
+        && options.style == Style::Json
+        && options.excludes.is_empty()
+        && options.patterns == Patterns::default()
+        && options.registry.is_empty();
+    if !is_plain || root.mentions_relations() {
+        return None;
+    }
+    let budget = budget.attempt(MAX_STATES);
+    outline(root, options, &budget).ok()??.lower(&budget).ok()?
+}
+
+fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Option<Outline>> {
+    let ready = any_value::containers(options);
+    let builder = match &ready {
+        Some(ready) => ready.terminals(budget.limits()),
+        None => Builder::new(budget.limits()),
+    };
+    let mut documents = Documents::new(root, &[], Draft::default(), budget)?;
+    let start = documents.start()?;
+    let mut expander = Expander::new(documents, options, builder, budget);
+    expander.reports = false;
+    expander.algebra.leave(MAX_COST);
+    let formula = expander.formula_of(start);
+    let mut emitter = Emitter::new(expander, formula)?;
+    let mut sketch = Sketch { knows_any: ready.is_some(), ..Sketch::default() };
+    sketch.value(formula);
+    while let Some((value, formula)) = sketch.open.pop() {
+        let Some(ways) = emitter.ways(formula, &mut sketch)? else { return Ok(None) };
+        sketch.values[value.0 as usize] = ways;
+    }
+    let joints = emitter.joints();
+    let builder = std::mem::replace(emitter.builder(), Builder::lent());
+    Ok(Some(Outline {
+        builder,
+        joints,
+        order: if options.any_order { Order::Any } else { Order::Declared },
+        values: sketch.values,
+        objects: sketch.objects,
+        arrays: sketch.arrays,
+        ready: ready.filter(|_| sketch.names_any),
+    }))
+}
+
+/// An outline while it is being made.
+#[derive(Default)]
+struct Sketch {
+    values: Vec<Ways>,
+    objects: Vec<Object>,
+    arrays: Vec<Array>,
+    known: FxHashMap<FormulaId, ValueId>,
+    /// The values that are named and not yet known.
+    open: Vec<(ValueId, FormulaId)>,
+    /// Whether there is a rule of any array and object, and whether it is named.
+    knows_any: bool,
+    names_any: bool,
+}
+
+impl Sketch {
+    /// The value of a formula.
+    fn value(&mut self, formula: FormulaId) -> ValueId {
+        *self.known.entry(formula).or_insert_with(|| {
+            let value = ValueId(self.values.len() as u32);
+            self.values.push(Ways::new());
+            self.open.push((value, formula));
+            value
+        })
+    }
+}
+
+impl Emitter<'_> {
+    /// What stands between values.
+    fn joints(&mut self) -> Joints {
+        let languages = &mut self.expander.algebra.languages;
+        let around = self.layout.around(&mut languages.builder, Layout::start());
+        Joints {
+            space: around.after,
+            colon: self.layout.colon(&mut languages.builder),
+            comma: around.separator,
+            any_text: languages.of_length(0, None),
+        }
+    }
+
+    /// The ways to write the values of a formula; `None` if some have no outline, or if there are none.
+    fn ways(&mut self, formula: FormulaId, sketch: &mut Sketch) -> Result<Option<Ways>> {
+        self.expander.algebra.languages.budget.tick()?;
+        let set = self.set_of(formula)?;
+        let scalars = self.scalars(&set)?;
+        let mut ways = Ways::new();
+        if *self.builder().expr(scalars) != Expr::Never {
+            ways.push(Way::Text(scalars));
+        }
+        let is_any = sketch.knows_any
+            && matches!(&*set.arrays, [array] if array.is_any())
+            && matches!(&*set.objects, [object] if object.is_any());
+        if is_any {
+            sketch.names_any = true;
+            ways.push(Way::AnyContainer);
+        } else {
+            for shape in &set.arrays {
+                let Some(way) = self.array_way(shape, sketch)? else { return Ok(None) };
+                ways.push(way);
+            }
+            for shape in &set.objects {
+                let Some(way) = self.object_way(shape, sketch)? else { return Ok(None) };
+                ways.push(way);
+            }
+        }
+        Ok((!ways.is_empty() && self.expander.unwritten.is_none()).then_some(ways))
+    }
+
+    fn array_way(&mut self, shape: &ArrayShape, sketch: &mut Sketch) -> Result<Option<Way>> {
+        let is_plain =
+            shape.prefix.is_empty() && shape.contains.is_empty() && !shape.unique && !shape.repeats;
+        if !is_plain {
+            return Ok(None);
+        }
+        let items = self.set_of(shape.rest)?;
+        if items.arrays.is_empty() && items.objects.is_empty() {
+            let text = self.array(shape, Layout::start())?;
+            return Ok((*self.builder().expr(text) != Expr::Never).then_some(Way::Text(text)));
+        }
+        if shape.min > 1 || shape.max.is_some() {
+            return Ok(None);
+        }
+        let item = sketch.value(shape.rest);
+        sketch.arrays.push(Array { item, nonempty: shape.min == 1 });
+        Ok(Some(Way::Array(sketch.arrays.len() as u32 - 1)))
+    }
+
+    fn object_way(&mut self, shape: &ObjectShape, sketch: &mut Sketch) -> Result<Option<Way>> {
+        let is_plain = shape.witnesses.is_empty()
+            && shape.implies.is_empty()
+            && shape.min == 0
+            && shape.max.is_none()
+            && shape.narrowed_keys.is_empty()
+            && !shape.families.iter().any(|(keys, _)| has_patterns(keys));
+        if !is_plain {
+            return Ok(None);
+        }
+        let names = names(shape);
+        let mut entries = Vec::with_capacity(names.len());
+        for name in &names {
+            let value = shape.value_of(name, &mut self.expander.algebra)?;
+            if value == FormulaId::NEVER {
+                return Ok(None);
+            }
+            entries.push(((**name).into(), shape.required.contains(name), sketch.value(value)));
+        }
+        let unnamed = Region::default();
+        let said = shape.families.iter().filter(|(keys, _)| keys.has_region(&unnamed));
+        let others = self.expander.algebra.formulas.and_all(said.map(|(_, value)| *value));
+        let others = (others != FormulaId::NEVER).then(|| sketch.value(others));
+        sketch.objects.push(Object { entries, others });
+        Ok(Some(Way::Object(sketch.objects.len() as u32 - 1)))
+    }
+}
+
+fn has_patterns(keys: &Keys) -> bool {
+    let mut has_any = false;
+    keys.mentions(&mut |_| (), &mut |_| has_any = true);
+    has_any
+}

@@ -1,0 +1,86 @@
+//! Objects become lists of the machine.
+
+use std::sync::Arc;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::lower::Lowering;
+use super::{Object, ValueId};
+use crate::error::Result;
+use crate::ir::members::{Entry, Layout, Others, Variant, Variants};
+use crate::machine::{List, ListOthers, MemberValue, MemberValues};
+use crate::members::{Conditions, KeyTree};
+use crate::regular::ByteSet;
+
+impl Lowering<'_> {
+    /// Makes the list of an object, which is the next one.
+    pub(super) fn make_list(&mut self, object: usize) -> Result<()> {
+        self.budget.tick()?;
+        let object =
+            std::mem::replace(&mut self.objects[object], Object { entries: Vec::new(), others: None });
+        let keys = KeyTree::new(object.entries.iter().map(|(key, ..)| Some(&**key)));
+        let mut key_texts = Vec::with_capacity(keys.nodes.len());
+        for node in &keys.nodes {
+            let text = self.builder.bytes(&*node.text);
+            key_texts.push(self.builder.json_text(text));
+        }
+        let member = |value: MemberValue| -> MemberValues { smallvec![value] };
+        let mut entries = Vec::with_capacity(object.entries.len());
+        for &(_, _, value) in &object.entries {
+            entries.push(member(self.member(value)?));
+        }
+        let others = match object.others {
+            None => Vec::new(),
+            Some(value) => {
+                let variants = member(MemberValue { head: None, rule: Some(self.other(value)?) });
+                vec![ListOthers { keys: Some(self.joints.any_text), variants }]
+            }
+        };
+        let quote = self.builder.bytes("\"");
+        let has_others = !others.is_empty();
+        let conditions = Arc::new(self.conditions(&object)?);
+        let names = object.entries.into_iter().filter(|_| has_others).map(|(key, ..)| key).collect();
+        self.draft.lists.push(List {
+            nullable: conditions.may_end(&conditions.start()),
+            conditions,
+            keys,
+            key_texts: key_texts.into(),
+            quote,
+            separator: self.joints.comma,
+            entries: entries.into(),
+            others: others.into(),
+            names,
+            unique: has_others,
+            before_keys: self.before_keys,
+            after_keys: if has_others { self.after_keys } else { ByteSet::NONE },
+            always_free: true,
+        });
+        Ok(())
+    }
+
+    fn conditions(&self, object: &Object) -> Result<Conditions> {
+        let variants =
+            |value: ValueId| -> Variants { smallvec![Variant { value: value.0, counters: SmallVec::new() }] };
+        let entry = |(key, required, value): &(Box<str>, bool, ValueId)| Entry {
+            key: Some(key.clone()),
+            required: *required,
+            variants: variants(*value),
+        };
+        // Nobody asks what the parts are: they all match something.
+        let layout = Layout {
+            order: self.order,
+            separator: 0,
+            entries: object.entries.iter().map(entry).collect(),
+            others: object
+                .others
+                .iter()
+                .map(|&value| Others { keys: Some(0), variants: variants(value) })
+                .collect(),
+            counters: Box::default(),
+            implies: Box::default(),
+            unique: true,
+        };
+        let endless: SmallVec<[Option<u32>; 1]> = layout.others.iter().map(|_| None).collect();
+        Conditions::new(&layout, &endless, &|_| true, self.budget)
+    }
+}

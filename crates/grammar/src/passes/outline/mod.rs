@@ -1,0 +1,140 @@
+//! The short way: JSON values in outline, and from there to the machine at once.
+//!
+//! What most schemas say needs none of the passes. There is nothing to trim, no conjunction to determinise, no rule that
+//! recurses at its end; and what would be inlined is known while it is written. So a front end that knows its values as
+//! lists, arrays and texts may hand over an [`Outline`] of them instead of a grammar, and [`Outline::lower`] makes the
+//! draft of the machine that the passes would have come to, but for the numbers of its nodes and for where a rule is called
+//! or written in place. Texts stay the expressions that they are, in the builder that they were made in.
+//!
+//! It answers `None` where there is anything for a pass to do, and then the passes do it: this is a matter of time, never of
+//! meaning.
+//!
+//! Why not a quicker way through the passes? A usual schema executes as many different instructions as it executes any of
+//! them a few times, so what counts is how much code is touched, and not how fast the loops in it are.
+//!
+//! Reading order: this file, `facts`, `lower`, `lists`.
+
+mod facts;
+mod lists;
+mod lower;
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::Ready;
+use crate::ir::members::Order;
+use crate::ir::{Builder, ExprId};
+
+/// The number of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValueId(pub(crate) u32);
+
+impl ValueId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// One way to write a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// As a text of a regular language that is not empty.
+    Text(ExprId),
+    /// As an object, by its number.
+    Object(u32),
+    /// As an array, by its number.
+    Array(u32),
+    /// As any array or object: the rule that is ready.
+    AnyContainer,
+}
+
+/// All ways to write a value.
+pub(crate) type Ways = SmallVec<[Way; 2]>;
+
+/// An object: keys with their values, each of them once.
+#[derive(Debug)]
+pub(crate) struct Object {
+    /// The keys that have names, whether each must be there, and their values.
+    pub(crate) entries: Vec<(Box<str>, bool, ValueId)>,
+    /// The values of all other keys, if there may be any.
+    pub(crate) others: Option<ValueId>,
+}
+
+/// An array of any number of items.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Array {
+    /// What the items are.
+    pub(crate) item: ValueId,
+    /// Whether there must be one.
+    pub(crate) nonempty: bool,
+}
+
+/// The expressions of what stands between values and brackets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joints {
+    /// White space, or nothing.
+    pub(crate) space: ExprId,
+    /// Between a key and its value.
+    pub(crate) colon: ExprId,
+    /// Between two members or items.
+    pub(crate) comma: ExprId,
+    /// Any text, for the keys of others.
+    pub(crate) any_text: ExprId,
+}
+
+/// Values in outline.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    /// The builder of all expressions, which begins with those of the rule that is ready.
+    pub(crate) builder: Builder,
+    /// What stands between.
+    pub(crate) joints: Joints,
+    /// The order of keys.
+    pub(crate) order: Order,
+    /// The values, by number. The first is the whole.
+    pub(crate) values: Vec<Ways>,
+    /// The objects, by number.
+    pub(crate) objects: Vec<Object>,
+    /// The arrays, by number.
+    pub(crate) arrays: Vec<Array>,
+    /// The rule of any array or object, where it is named.
+    pub(crate) ready: Option<Arc<Ready>>,
+}
+
+/// So many times all values are looked at for whether they can be written.
+const ROUNDS: usize = 4;
+
+impl Outline {
+    /// Whether each value can be written, and a few looks at all of them show it.
+    fn is_plainly_productive(&self) -> bool {
+        let mut live = vec![false; self.values.len()];
+        for _ in 0..ROUNDS {
+            let mut are_all = true;
+            // What a value is made of mostly comes after it.
+            for (at, ways) in self.values.iter().enumerate().rev() {
+                live[at] = live[at] || ways.iter().any(|way| self.is_live(*way, &live));
+                are_all &= live[at];
+            }
+            if are_all {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn is_live(&self, way: Way, live: &[bool]) -> bool {
+        let is_live = |value: ValueId| live[value.index()];
+        match way {
+            Way::Text(_) | Way::AnyContainer => true,
+            Way::Object(object) => {
+                let mut entries = self.objects[object as usize].entries.iter();
+                entries.all(|&(_, required, value)| !required || is_live(value))
+            }
+            Way::Array(array) => {
+                let Array { item, nonempty } = self.arrays[array as usize];
+                !nonempty || is_live(item)
+            }
+        }
+    }
+}
