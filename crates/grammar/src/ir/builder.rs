@@ -414,6 +414,11 @@ impl Builder {
         self.ready = Some((rule, ready));
     }
 
+    /// How many expressions there are.
+    pub(crate) fn expr_count(&self) -> usize {
+        self.exprs.len()
+    }
+
     /// How many rules were declared.
     pub fn rule_count(&self) -> usize {
         self.rules.len()

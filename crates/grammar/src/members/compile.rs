@@ -1,7 +1,7 @@
 //! From a layout to its conditions, with all that is refused.
 
 use hashbrown::HashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::conditions::{Candidate, Choice, Class, Conditions, Family, Plan};
 use super::implications::Implications;
@@ -20,6 +20,9 @@ const MAX_ALL_SUMS: usize = 1_000_000;
 
 /// How many entries are looked at, at most, to tell what is allowed in a state.
 const MAX_IMPLIED_WORK: usize = 4_000_000;
+
+/// Where no counter matters there is one that nothing misses, which keeps sums simple.
+const NO_COUNT: Count = Count { min: 0, max: None };
 
 /// How many texts a language has that are not among `keys`; `None` is no end of them.
 pub fn capacity<'k>(language: &Dfa, keys: impl Iterator<Item = &'k str>) -> Option<u32> {
@@ -87,6 +90,37 @@ impl Conditions {
         conditions.keep_best();
         conditions.satisfiable = conditions.compute_satisfiable();
         Ok(conditions)
+    }
+
+    /// The conditions of as many entries as `required` tells of, each of which may be written in one way, and of keys without
+    /// end beside them if there are `others`: those of a layout without counters and implications that is no sequence.
+    pub fn plain(order: Order, required: Box<[bool]>, others: bool) -> Self {
+        debug_assert!(order != Order::Sequence, "a sequence has places at which it may stop");
+        let count = required.len() as u32;
+        let candidate = || {
+            let choices = Box::new([Choice { variant: 0, counters: Box::default() }]);
+            Candidate { choices, class: 0 }
+        };
+        let bounds = Bounds::new(smallvec![NO_COUNT]);
+        let is_tracked = order == Order::Any;
+        Conditions {
+            order,
+            entries: (0..count).map(|_| candidate()).collect(),
+            required,
+            families: (0..u32::from(others))
+                .map(|_| Family { candidate: candidate(), supply: None })
+                .collect(),
+            tracked: (0..count).map(|entry| is_tracked.then_some(entry)).collect(),
+            tracked_count: if is_tracked { count } else { 0 },
+            implications: Implications::default(),
+            classes: Box::default(),
+            plan: Plan::Free,
+            endless: Sums::nothing(&bounds),
+            bounds,
+            supplies: 0,
+            may_stop: Box::default(),
+            satisfiable: true,
+        }
     }
 
     /// Forgets the sums that no state needs. How many sums there are is checked with all of them, because of fewer entries
@@ -368,8 +402,7 @@ impl<'l> Work<'l> {
             }
         }
         if counts.is_empty() {
-            // One that nothing misses keeps sums simple.
-            counts.push(Count { min: 0, max: None });
+            counts.push(NO_COUNT);
         }
         Bounds::new(counts)
     }

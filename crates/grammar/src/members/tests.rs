@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use hashbrown::{HashMap, HashSet};
+use smallvec::SmallVec;
 
 use super::*;
 use crate::Budget;
@@ -256,4 +257,34 @@ fn keys_that_begin_alike_share_their_beginning() {
     let expected: Vec<(String, u32)> = (0..).zip(keys).map(|(at, key)| (key.to_owned(), at)).collect();
     assert_eq!(found, expected);
     assert_eq!(tree.nodes[0].below.len(), 2);
+}
+
+#[test]
+fn plain_conditions_are_those_of_a_plain_layout() {
+    let written =
+        || -> Variants { std::iter::once(Variant { value: 1, counters: SmallVec::default() }).collect() };
+    let mut dice = Dice(5);
+    for round in 0..60 {
+        let order = if round % 2 == 0 { Order::Any } else { Order::Declared };
+        let required: Box<[bool]> = (0..dice.below(5)).map(|_| dice.below(2) == 0).collect();
+        let others = dice.below(2) == 0;
+        let entry = |(at, &required): (usize, &bool)| Entry {
+            key: Some(format!("key {at}").into()),
+            required,
+            variants: written(),
+        };
+        let layout = Layout {
+            order,
+            separator: 0,
+            entries: required.iter().enumerate().map(entry).collect(),
+            others: (0..u32::from(others)).map(|_| Others { keys: Some(2), variants: written() }).collect(),
+            counters: Box::default(),
+            implies: Box::default(),
+            unique: true,
+        };
+        let endless = vec![None; layout.others.len()];
+        let known = Conditions::new(&layout, &endless, &|_| true, &Budget::default()).unwrap();
+        let plain = Conditions::plain(order, required, others);
+        assert_eq!(format!("{plain:?}"), format!("{known:?}"));
+    }
 }

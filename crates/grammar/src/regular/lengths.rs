@@ -25,7 +25,7 @@ pub fn lengths(source: &impl ExprSource, root: ExprId) -> (u32, Option<u32>) {
 }
 
 /// The same for many expressions of one grammar, each part of which is looked at once.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Lengths(FxHashMap<ExprId, (u32, Option<u32>)>);
 
 impl Lengths {

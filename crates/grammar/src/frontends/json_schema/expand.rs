@@ -64,6 +64,9 @@ pub struct Schema<'d> {
     pub draft: Draft,
 }
 
+/// A type, the resource that it is named in, and the formula of the first schema that names it.
+type TypedSchema<'b> = ((&'b str, ResourceId), FormulaId);
+
 /// Expands the formulas of one conversion.
 #[derive(Debug)]
 pub struct Expander<'b> {
@@ -86,8 +89,8 @@ pub struct Expander<'b> {
     /// Every value, to begin with.
     everything: ValueSet,
     constants: Vec<&'b Json<'b>>,
-    /// The schemas that only name a type, by the type and the resource that they are in.
-    typed: Vec<((&'b str, ResourceId), FormulaId)>,
+    /// The schemas that only name a type, by the type and the resource that they are in; where those are one.
+    typed: Option<Vec<TypedSchema<'b>>>,
     expanded: FxHashMap<FormulaId, Rc<ValueSet>>,
     /// The formulas that admit more than they should, because a keyword was left out on request.
     loose: FxHashSet<FormulaId>,
@@ -132,7 +135,7 @@ impl<'b> Expander<'b> {
             relaxed: None,
             everything: ValueSet::any(),
             constants: Vec::new(),
-            typed: Vec::new(),
+            typed: None,
             expanded: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
             loose: FxHashSet::default(),
             left_out: 0,
@@ -164,11 +167,8 @@ impl<'b> Expander<'b> {
                 Json::Bool(false) => return FormulaId::NEVER,
                 Json::Object(members) if members.is_empty() => return FormulaId::ANY,
                 Json::Object(members) => {
-                    if let Some(name) = keywords::only_type(members)
-                        && !self.reports
-                        && self.relaxed.is_none()
-                    {
-                        return self.typed(at, name);
+                    if let Some(formula) = self.typed(at, members) {
+                        return formula;
                     }
                     at = self.alike(at);
                     let Some(target) = self.only_target(at, members) else { break };
@@ -181,15 +181,21 @@ impl<'b> Expander<'b> {
         self.algebra.formulas.intern(Formula::Schema(at))
     }
 
-    /// The formula of a schema that names a type and says nothing else: that of the first one that did.
-    fn typed(&mut self, at: Located, name: &'b str) -> FormulaId {
-        let key = (name, self.documents.resource_id(at.schema));
-        if let Some((_, known)) = self.typed.iter().find(|(known, _)| *known == key) {
-            return *known;
+    /// From now on schemas that only name the same type are one. The place of such a schema then tells nothing.
+    pub fn share_types(&mut self) {
+        self.typed = Some(Vec::new());
+    }
+
+    /// The formula of a schema that names a type and says nothing else, where such are one: that of the first one that did.
+    fn typed(&mut self, at: Located, members: &'b Object<'b>) -> Option<FormulaId> {
+        let known = self.typed.as_mut()?;
+        let key = (keywords::only_type(members)?, self.documents.resource_id(at.schema));
+        if let Some((_, formula)) = known.iter().find(|(other, _)| *other == key) {
+            return Some(*formula);
         }
         let formula = self.algebra.formulas.intern(Formula::Schema(at));
-        self.typed.push((key, formula));
-        formula
+        known.push((key, formula));
+        Some(formula)
     }
 
     /// What a schema refers to, where it says nothing else. A reference that leads nowhere is an error where its schema is

@@ -18,13 +18,22 @@ struct Fact {
 }
 
 /// What is known of the expressions of a builder, in their order.
-#[derive(Debug, Default)]
-pub(super) struct Facts {
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
     known: Vec<Fact>,
     lengths: Lengths,
 }
 
 impl Facts {
+    /// What is known of all expressions that a builder has now.
+    pub(crate) fn of_all(builder: &Builder) -> Self {
+        let mut facts = Facts::default();
+        if let Some(last) = builder.expr_count().checked_sub(1) {
+            facts.of(builder, ExprId(last as u32));
+        }
+        facts
+    }
+
     fn of(&mut self, builder: &Builder, id: ExprId) -> Fact {
         while self.known.len() <= id.index() {
             let expr = builder.expr(ExprId(self.known.len() as u32));

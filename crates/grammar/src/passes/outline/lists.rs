@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
+use super::Object;
 use super::lower::Lowering;
-use super::{Object, ValueId};
 use crate::error::Result;
-use crate::ir::members::{Entry, Layout, Others, Variant, Variants};
 use crate::machine::{List, ListOthers, MemberValue, MemberValues};
 use crate::members::{Conditions, KeyTree};
 use crate::regular::ByteSet;
@@ -38,7 +37,8 @@ impl Lowering<'_> {
         };
         let quote = self.builder.bytes("\"");
         let has_others = !others.is_empty();
-        let conditions = Arc::new(self.conditions(&object)?);
+        let required = object.entries.iter().map(|&(_, required, _)| required).collect();
+        let conditions = Arc::new(Conditions::plain(self.order, required, has_others));
         let names = object.entries.into_iter().filter(|_| has_others).map(|(key, ..)| key).collect();
         self.draft.lists.push(List {
             nullable: conditions.may_end(&conditions.start()),
@@ -56,31 +56,5 @@ impl Lowering<'_> {
             always_free: true,
         });
         Ok(())
-    }
-
-    fn conditions(&self, object: &Object) -> Result<Conditions> {
-        let variants =
-            |value: ValueId| -> Variants { smallvec![Variant { value: value.0, counters: SmallVec::new() }] };
-        let entry = |(key, required, value): &(Box<str>, bool, ValueId)| Entry {
-            key: Some(key.clone()),
-            required: *required,
-            variants: variants(*value),
-        };
-        // Nobody asks what the parts are: they all match something.
-        let layout = Layout {
-            order: self.order,
-            separator: 0,
-            entries: object.entries.iter().map(entry).collect(),
-            others: object
-                .others
-                .iter()
-                .map(|&value| Others { keys: Some(0), variants: variants(value) })
-                .collect(),
-            counters: Box::default(),
-            implies: Box::default(),
-            unique: true,
-        };
-        let endless: SmallVec<[Option<u32>; 1]> = layout.others.iter().map(|_| None).collect();
-        Conditions::new(&layout, &endless, &|_| true, self.budget)
     }
 }

@@ -110,7 +110,7 @@ impl<'b> Lowering<'b> {
             ranks: None,
             ready: None,
         };
-        let Outline { builder, joints, order, values, objects, arrays, ready } = outline;
+        let Outline { builder, facts, joints, order, values, objects, arrays, ready } = outline;
         Lowering {
             members: vec![None; values.len()],
             others: vec![None; values.len()],
@@ -126,7 +126,7 @@ impl<'b> Lowering<'b> {
             arrays,
             ready,
             any_container: None,
-            facts: Facts::default(),
+            facts,
             draft,
             ranks: Vec::new(),
             pending: Vec::new(),

@@ -25,6 +25,7 @@ use smallvec::SmallVec;
 use super::Ready;
 use crate::ir::members::Order;
 use crate::ir::{Builder, ExprId};
+pub(crate) use facts::Facts;
 
 /// The number of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,8 @@ pub(crate) struct Joints {
 pub(crate) struct Outline {
     /// The builder of all expressions, which begins with those of the rule that is ready.
     pub(crate) builder: Builder,
+    /// What is known of the first of them.
+    pub(crate) facts: Facts,
     /// What stands between.
     pub(crate) joints: Joints,
     /// The order of keys.

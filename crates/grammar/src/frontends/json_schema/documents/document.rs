@@ -21,21 +21,28 @@ pub(super) struct Mentions {
     pub(super) dynamic: bool,
     /// `unevaluatedItems`, `unevaluatedProperties`: it matters which keyword looked at what.
     pub(super) unevaluated: bool,
-    /// Keywords that relate members or items to each other, speak of keys by pattern, or take one schema out of another.
+    /// Keywords that relate members or items to each other, speak of keys by pattern, take one schema out of another, or
+    /// join many.
     pub(super) relations: bool,
     /// How many keys there are.
     pub(super) keys: usize,
 }
 
+/// More alternatives than this are many.
+const FEW_ALTERNATIVES: usize = 16;
+
 impl Mentions {
     pub(super) fn note(&mut self, key: &str, value: &Json<'_>) {
         self.keys += 1;
-        if !key.starts_with(['$', 'u', 'i', 'p', 'c', 'm', 'd', 'n', 'a']) {
+        if !key.starts_with(['$', 'u', 'i', 'p', 'c', 'm', 'd', 'n', 'a', 'o']) {
             return;
         }
         let is_text = matches!(value, Json::String(_));
         match key {
             "uniqueItems" => self.relations |= matches!(value, Json::Bool(true)),
+            "anyOf" | "oneOf" => {
+                self.relations |= matches!(value, Json::Array(items) if items.len() > FEW_ALTERNATIVES);
+            }
             "patternProperties" | "propertyNames" | "prefixItems" | "additionalItems" | "contains"
             | "minProperties" | "maxProperties" | "dependencies" | "dependentRequired"
             | "dependentSchemas" | "not" | "if" => self.relations = true,
@@ -91,8 +98,8 @@ impl<'json> Document<'json> {
         }
     }
 
-    /// Whether it has keys that may be keywords which relate members or items to each other, speak of keys by pattern, or
-    /// take one schema out of another.
+    /// Whether it has keys that may be keywords which relate members or items to each other, speak of keys by pattern, take
+    /// one schema out of another, or join many.
     pub(in super::super) fn mentions_relations(&self) -> bool {
         self.mentions.relations
     }

@@ -43,8 +43,8 @@ pub(super) struct Emitter<'b> {
     layout: Layout,
     /// The expressions of formulas, by the depth of their white space.
     known: FxHashMap<(FormulaId, Depth), ExprId>,
-    /// The expressions of sets of `null`, `true`, `false` and any text, by which of them are there.
-    usual_scalars: [Option<ExprId>; 16],
+    /// The expressions of scalars of whole types.
+    usual_scalars: UsualScalars,
     /// What may stand in the tags of the style, by how its kind is told.
     contents: FxHashMap<FormulaId, Vec<(&'static str, ExprId)>>,
     /// Rules that are named and still to be defined.
@@ -118,7 +118,7 @@ impl<'b> Emitter<'b> {
             expander,
             layout,
             known: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
-            usual_scalars: [None; 16],
+            usual_scalars: [None; 48],
             contents: FxHashMap::default(),
             pending: Vec::new(),
             free: None,
@@ -255,16 +255,12 @@ impl Emitter<'_> {
 
     /// The scalars of a set.
     fn scalars(&mut self, set: &ValueSet) -> Result<ExprId> {
-        let is_usual = set.numbers.is_empty() && (set.texts.is_any() || set.texts.is_never());
-        let which = [set.null, set.truth, set.falsity, set.texts.is_any()];
-        let place = which.iter().fold(0, |place, &there| 2 * place + usize::from(there));
-        if let Some(known) = self.usual_scalars[place].filter(|_| is_usual) {
+        let Some(place) = usual_place(set) else { return self.write_scalars(set) };
+        if let Some(known) = self.usual_scalars[place] {
             return Ok(known);
         }
         let scalars = self.write_scalars(set)?;
-        if is_usual {
-            self.usual_scalars[place] = Some(scalars);
-        }
+        self.usual_scalars[place] = Some(scalars);
         Ok(scalars)
     }
 
@@ -375,6 +371,25 @@ impl Emitter<'_> {
         }
         widens
     }
+}
+
+/// The expressions of [usual](usual_place) scalars that were written.
+type UsualScalars = [Option<ExprId>; 48];
+
+/// The place of the scalars of a set among those that are of whole types, if they are.
+fn usual_place(set: &ValueSet) -> Option<usize> {
+    let numbers = match &set.numbers {
+        numbers if numbers.is_empty() => 0,
+        _ if set.digits_only => return None,
+        numbers if numbers.is_all() => 1,
+        numbers if numbers.is_all_integers() => 2,
+        _ => return None,
+    };
+    if !set.texts.is_any() && !set.texts.is_never() {
+        return None;
+    }
+    let which = [set.null, set.truth, set.falsity, set.texts.is_any()];
+    Some(which.iter().fold(numbers, |place, &there| 2 * place + usize::from(there)))
 }
 
 /// The keyword that a refusal speaks of. Those that relate items to each other are refused only here, once it is known

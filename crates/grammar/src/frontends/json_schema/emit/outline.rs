@@ -5,24 +5,30 @@
 //! set has. What is not so plain (counts, keys by pattern, members that ask for others, items that are compared) has no
 //! outline; then the schema is emitted as a grammar, all of it, and nothing of this is used.
 
+use std::sync::{Arc, OnceLock};
+
 use rustc_hash::FxHashMap;
 
 use super::super::documents::{Document, Documents, Draft};
 use super::super::expand::Expander;
+use super::super::values::ValueSet;
 use super::super::values::arrays::ArrayShape;
 use super::super::values::formula::FormulaId;
 use super::super::values::keys::{Keys, Region};
+use super::super::values::numbers::NumberSet;
 use super::super::values::objects::ObjectShape;
+use super::super::values::texts::TextSet;
 use super::super::{Options, Patterns, Style};
 use super::layout::Layout;
 use super::objects::names;
-use super::{Emitter, any_value};
+use super::{Emitter, UsualScalars, any_value};
 use crate::error::Result;
 use crate::ir::members::Order;
 use crate::ir::{Builder, Expr};
 use crate::limits::Budget;
 use crate::machine::Machine;
-use crate::passes::outline::{Array, Joints, Object, Outline, ValueId, Way, Ways};
+use crate::passes::Ready;
+use crate::passes::outline::{Array, Facts, Joints, Object, Outline, ValueId, Way, Ways};
 
 /// Automata of more states than this are for the long way, which may have to make them again.
 const MAX_STATES: usize = 2_000;
@@ -45,20 +51,76 @@ pub(in super::super) fn machine(root: &Document<'_>, options: &Options, budget: 
     outline(root, options, &budget).ok()??.lower(&budget).ok()?
 }
 
-fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Option<Outline>> {
-    let ready = any_value::containers(options);
-    let builder = match &ready {
-        Some(ready) => ready.terminals(budget.limits()),
-        None => Builder::new(budget.limits()),
-    };
+/// What outlines begin with: the texts of whole types, and what is known of them, made once.
+struct Beginning {
+    ready: Option<Arc<Ready>>,
+    builder: Builder,
+    facts: Facts,
+    usual_scalars: UsualScalars,
+}
+
+impl Beginning {
+    /// The beginning for some options, which are plain; none if it cannot be made, which a test excludes.
+    fn of(options: &Options) -> Option<&'static Self> {
+        static KNOWN: [OnceLock<Option<Beginning>>; 4] = [const { OnceLock::new() }; 4];
+        let at = 2 * usize::from(options.strict_mode) + usize::from(options.any_order);
+        KNOWN[at].get_or_init(|| Beginning::make(options.strict_mode, options.any_order).ok()).as_ref()
+    }
+
+    fn make(strict_mode: bool, any_order: bool) -> Result<Self> {
+        let options = Options { strict_mode, any_order, ..Options::default() };
+        let budget = Budget::default();
+        let ready = any_value::containers(&options);
+        let builder = match &ready {
+            Some(ready) => ready.terminals(budget.limits()),
+            None => Builder::new(budget.limits()),
+        };
+        let root = Document::parse("true", &budget)?;
+        let (mut emitter, _) = emitter(&root, &options, builder, &budget)?;
+        for set in usual_sets() {
+            emitter.scalars(&set)?;
+        }
+        emitter.joints();
+        let builder = std::mem::replace(emitter.builder(), Builder::lent());
+        Ok(Beginning { ready, facts: Facts::of_all(&builder), builder, usual_scalars: emitter.usual_scalars })
+    }
+}
+
+/// The scalars that schemas mostly name: of one type, and of that or null.
+fn usual_sets() -> impl Iterator<Item = ValueSet> {
+    let single = [
+        ValueSet { texts: TextSet::any(), ..ValueSet::never() },
+        ValueSet { numbers: NumberSet::integers(), ..ValueSet::never() },
+        ValueSet { numbers: NumberSet::all(), ..ValueSet::never() },
+        ValueSet { truth: true, falsity: true, ..ValueSet::never() },
+    ];
+    let or_null = single.clone().map(|set| ValueSet { null: true, ..set });
+    single.into_iter().chain(or_null).chain([ValueSet { null: true, ..ValueSet::never() }])
+}
+
+/// What emits a schema, and its formula.
+fn emitter<'b>(
+    root: &'b Document<'b>,
+    options: &'b Options,
+    builder: Builder,
+    budget: &'b Budget,
+) -> Result<(Emitter<'b>, FormulaId)> {
     let mut documents = Documents::new(root, &[], Draft::default(), budget)?;
     let start = documents.start()?;
     let mut expander = Expander::new(documents, options, builder, budget);
     expander.reports = false;
+    expander.share_types();
     expander.algebra.leave(MAX_COST);
     let formula = expander.formula_of(start);
-    let mut emitter = Emitter::new(expander, formula)?;
-    let mut sketch = Sketch { knows_any: ready.is_some(), ..Sketch::default() };
+    Ok((Emitter::new(expander, formula)?, formula))
+}
+
+fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Option<Outline>> {
+    let Some(beginning) = Beginning::of(options) else { return Ok(None) };
+    let builder = beginning.builder.copied(budget.limits());
+    let (mut emitter, formula) = emitter(root, options, builder, budget)?;
+    emitter.usual_scalars = beginning.usual_scalars;
+    let mut sketch = Sketch { knows_any: beginning.ready.is_some(), ..Sketch::default() };
     sketch.value(formula);
     while let Some((value, formula)) = sketch.open.pop() {
         let Some(ways) = emitter.ways(formula, &mut sketch)? else { return Ok(None) };
@@ -68,12 +130,13 @@ fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Op
     let builder = std::mem::replace(emitter.builder(), Builder::lent());
     Ok(Some(Outline {
         builder,
+        facts: beginning.facts.clone(),
         joints,
         order: if options.any_order { Order::Any } else { Order::Declared },
         values: sketch.values,
         objects: sketch.objects,
         arrays: sketch.arrays,
-        ready: ready.filter(|_| sketch.names_any),
+        ready: beginning.ready.clone().filter(|_| sketch.names_any),
     }))
 }
 

@@ -110,6 +110,13 @@ impl NumberSet {
         piece.condition.is_anything() && piece.interval == Interval::all()
     }
 
+    /// Whether it is plain that it has all whole numbers, and no others.
+    pub fn is_all_integers(&self) -> bool {
+        let [piece] = &*self.pieces else { return false };
+        piece.interval == Interval::all()
+            && piece.condition.single_step().is_some_and(|step| *step == Decimal::from(1))
+    }
+
     /// Whether `value` is in the set.
     pub fn contains(&self, value: &Decimal) -> bool {
         let cut = Cut::below(value.clone());
