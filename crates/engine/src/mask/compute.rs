@@ -108,8 +108,13 @@ impl Generation {
         if let Some(forgetful) = self.forgetful(config) {
             return self.take_unfit(config, self.kept_mask(forgetful));
         }
+        if config == self.start() {
+            // Nothing else has its top, and nobody waits as long for any mask as for the first.
+            let (parts, _) = self.walk_items(config, Walker::in_place(self)).finish();
+            return self.keep_fitting(config, Mask::new(&parts));
+        }
         if self.sets().items(config).len() > MANY_ITEMS || self.is_before_member(config) {
-            let (parts, _) = self.walk_items(config).finish();
+            let (parts, _) = self.walk_items(config, Walker::new(self)).finish();
             return self.keep_fitting(config, Mask::new(&parts));
         }
         let mut depth = FIRST_DEPTH;
@@ -177,7 +182,7 @@ impl Generation {
     /// The mask of the top of a configuration. Grammars share it where they can.
     fn mask_of_top(&self, top: SetId) -> Arc<KeptMask> {
         let compute = || {
-            let (parts, pending) = self.walk_items(top).finish();
+            let (parts, pending) = self.walk_items(top, Walker::new(self)).finish();
             Arc::new(KeptMask::new(Mask::new(&parts), pending))
         };
         match self.content(top) {
@@ -191,8 +196,7 @@ impl Generation {
     }
 
     /// A walk from the terminals and tokens of a configuration.
-    fn walk_items(&self, config: SetId) -> Walker<'_> {
-        let mut walker = Walker::new(self);
+    fn walk_items<'g>(&'g self, config: SetId, mut walker: Walker<'g>) -> Walker<'g> {
         let trie = self.tokens().index().trie();
         let items = self.sets().items(config);
         for &(symbol, rest) in items {

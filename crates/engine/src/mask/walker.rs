@@ -130,6 +130,11 @@ impl<'g> Walker<'g> {
         Self::nested(generation, 0)
     }
 
+    /// A walker that keeps nothing for others, and looks for nothing that others have kept but the tables of terminals.
+    pub(super) fn in_place(generation: &'g Generation) -> Self {
+        Self::nested(generation, MAX_NESTING)
+    }
+
     /// A walker for a part of a walk.
     pub(super) fn nested(generation: &'g Generation, nesting: u32) -> Self {
         Walker {
