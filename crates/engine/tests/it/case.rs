@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use tokenstile_grammar::frontends::{ebnf, json_schema, lark, regex, structural_tag};
+use tokenstile_grammar::machine::Machine;
 use tokenstile_grammar::{Budget, Grammar, Limits, Result};
 
 /// One `[[test]]`.
@@ -174,6 +175,15 @@ impl Case {
                 "{}: exactly one of `ebnf`, `gbnf`, `regex`, `schema`, `lark` and `structural_tag` is needed",
                 self.name
             ),
+        }
+    }
+
+    /// The machine that the schema of the case becomes without the passes, if it does.
+    pub(crate) fn machine(&self) -> Option<Machine> {
+        let schema = self.schema.as_deref()?;
+        match json_schema::lowered(schema, &self.options.read(), &Budget::default()) {
+            Ok(json_schema::Lowered::Machine(machine)) => Some(*machine),
+            _ => None,
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use tokenstile_engine::oracle::{Oracle, OracleState};
 use tokenstile_engine::{CompiledGrammar, EngineLimits, Matcher, MatcherOptions};
+use tokenstile_grammar::machine::Machine;
 use tokenstile_grammar::{Budget, Grammar};
 
 use crate::dice::Dice;
@@ -46,6 +47,18 @@ impl Twins {
             }
         }
         Ok(oracle.map(|oracle| Twins { oracle, compiled, vocabulary }))
+    }
+
+    /// Adds a machine of the same grammar that was made in another way, in every configuration.
+    pub(crate) fn add_machine(&mut self, machine: &Machine) -> Result<(), tokenstile_grammar::Error> {
+        for (name, limits) in configurations() {
+            let name = if name == "default" { "no passes" } else { "no passes, smallest caches" };
+            let no_grammar = || Err(tokenstile_grammar::Error::unsupported("nobody asks for it"));
+            let vocab = Arc::clone(&self.vocabulary.vocab);
+            let compiled = CompiledGrammar::of_machine(machine.clone(), no_grammar, vocab, limits)?;
+            self.compiled.push((name, compiled));
+        }
+        Ok(())
     }
 }
 
