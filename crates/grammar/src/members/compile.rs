@@ -92,9 +92,9 @@ impl Conditions {
         Ok(conditions)
     }
 
-    /// The conditions of as many entries as `required` tells of, each of which may be written in one way, and of keys without
-    /// end beside them if there are `others`: those of a layout without counters and implications that is no sequence.
-    pub fn plain(order: Order, required: Box<[bool]>, others: bool) -> Self {
+    /// The conditions of as many entries as `required` tells of, each of which may be written in one way, and of so many
+    /// families of keys without end beside them: those of a layout without counters and implications that is no sequence.
+    pub fn plain(order: Order, required: Box<[bool]>, families: usize) -> Self {
         debug_assert!(order != Order::Sequence, "a sequence has places at which it may stop");
         let count = required.len() as u32;
         let candidate = || {
@@ -107,9 +107,7 @@ impl Conditions {
             order,
             entries: (0..count).map(|_| candidate()).collect(),
             required,
-            families: (0..u32::from(others))
-                .map(|_| Family { candidate: candidate(), supply: None })
-                .collect(),
+            families: (0..families).map(|_| Family { candidate: candidate(), supply: None }).collect(),
             tracked: (0..count).map(|entry| is_tracked.then_some(entry)).collect(),
             tracked_count: if is_tracked { count } else { 0 },
             implications: Implications::default(),

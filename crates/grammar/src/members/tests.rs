@@ -267,7 +267,7 @@ fn plain_conditions_are_those_of_a_plain_layout() {
     for round in 0..60 {
         let order = if round % 2 == 0 { Order::Any } else { Order::Declared };
         let required: Box<[bool]> = (0..dice.below(5)).map(|_| dice.below(2) == 0).collect();
-        let others = dice.below(2) == 0;
+        let others = dice.below(3) as usize;
         let entry = |(at, &required): (usize, &bool)| Entry {
             key: Some(format!("key {at}").into()),
             required,
@@ -277,7 +277,7 @@ fn plain_conditions_are_those_of_a_plain_layout() {
             order,
             separator: 0,
             entries: required.iter().enumerate().map(entry).collect(),
-            others: (0..u32::from(others)).map(|_| Others { keys: Some(2), variants: written() }).collect(),
+            others: (0..others).map(|_| Others { keys: Some(2), variants: written() }).collect(),
             counters: Box::default(),
             implies: Box::default(),
             unique: true,

@@ -16,7 +16,7 @@ impl Lowering<'_> {
     pub(super) fn make_list(&mut self, object: usize) -> Result<()> {
         self.budget.tick()?;
         let object =
-            std::mem::replace(&mut self.objects[object], Object { entries: Vec::new(), others: None });
+            std::mem::replace(&mut self.objects[object], Object { entries: Vec::new(), others: Vec::new() });
         let keys = KeyTree::new(object.entries.iter().map(|(key, ..)| Some(&**key)));
         let mut key_texts = Vec::with_capacity(keys.nodes.len());
         for node in &keys.nodes {
@@ -28,17 +28,15 @@ impl Lowering<'_> {
         for &(_, _, value) in &object.entries {
             entries.push(member(self.member(value)?));
         }
-        let others = match object.others {
-            None => Vec::new(),
-            Some(value) => {
-                let variants = member(MemberValue { head: None, rule: Some(self.other(value)?) });
-                vec![ListOthers { keys: Some(self.joints.any_text), variants }]
-            }
-        };
+        let mut others = Vec::with_capacity(object.others.len());
+        for family in &object.others {
+            let variants = member(MemberValue { head: None, rule: Some(self.other(family.value)?) });
+            others.push(ListOthers { keys: Some(family.keys), variants });
+        }
         let quote = self.builder.bytes("\"");
         let has_others = !others.is_empty();
         let required = object.entries.iter().map(|&(_, required, _)| required).collect();
-        let conditions = Arc::new(Conditions::plain(self.order, required, has_others));
+        let conditions = Arc::new(Conditions::plain(self.order, required, others.len()));
         let names = object.entries.into_iter().filter(|_| has_others).map(|(key, ..)| key).collect();
         self.draft.lists.push(List {
             nullable: conditions.may_end(&conditions.start()),
@@ -53,7 +51,7 @@ impl Lowering<'_> {
             unique: has_others,
             before_keys: self.before_keys,
             after_keys: if has_others { self.after_keys } else { ByteSet::NONE },
-            always_free: true,
+            always_free: object.others.iter().all(|family| family.always_free),
         });
         Ok(())
     }

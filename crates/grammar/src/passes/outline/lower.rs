@@ -181,11 +181,13 @@ impl<'b> Lowering<'b> {
 
     /// Whether the engine reads all texts as they are.
     fn is_settled(&mut self) -> bool {
-        let Lowering { values, facts, builder, .. } = self;
-        values.iter().flatten().all(|way| match way {
-            Way::Text(text) => facts.is_settled(builder, *text),
-            _ => true,
-        })
+        let Lowering { values, objects, facts, builder, .. } = self;
+        let texts = values.iter().flatten().filter_map(|way| match way {
+            Way::Text(text) => Some(*text),
+            _ => None,
+        });
+        let keys = objects.iter().flat_map(|object| &object.others).map(|family| family.keys);
+        texts.chain(keys).all(|text| facts.is_settled(builder, text))
     }
 
     fn run(&mut self) -> Result<()> {

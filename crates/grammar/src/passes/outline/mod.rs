@@ -58,8 +58,19 @@ pub(crate) type Ways = SmallVec<[Way; 2]>;
 pub(crate) struct Object {
     /// The keys that have names, whether each must be there, and their values.
     pub(crate) entries: Vec<(Box<str>, bool, ValueId)>,
-    /// The values of all other keys, if there may be any.
-    pub(crate) others: Option<ValueId>,
+    /// Families of other keys.
+    pub(crate) others: Vec<Others>,
+}
+
+/// Keys without a name: texts of a language without end, and what their values are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Others {
+    /// The keys.
+    pub(crate) keys: ExprId,
+    /// Whether each beginning of a key goes on without end.
+    pub(crate) always_free: bool,
+    /// Their values.
+    pub(crate) value: ValueId,
 }
 
 /// An array of any number of items.
@@ -80,8 +91,6 @@ pub(crate) struct Joints {
     pub(crate) colon: ExprId,
     /// Between two members or items.
     pub(crate) comma: ExprId,
-    /// Any text, for the keys of others.
-    pub(crate) any_text: ExprId,
 }
 
 /// Values in outline.

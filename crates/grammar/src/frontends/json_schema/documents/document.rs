@@ -21,8 +21,7 @@ pub(super) struct Mentions {
     pub(super) dynamic: bool,
     /// `unevaluatedItems`, `unevaluatedProperties`: it matters which keyword looked at what.
     pub(super) unevaluated: bool,
-    /// Keywords that relate members or items to each other, speak of keys by pattern, take one schema out of another, or
-    /// join many.
+    /// Keywords that relate members or items to each other, take one schema out of another, or join many.
     pub(super) relations: bool,
     /// How many keys there are.
     pub(super) keys: usize,
@@ -43,9 +42,10 @@ impl Mentions {
             "anyOf" | "oneOf" => {
                 self.relations |= matches!(value, Json::Array(items) if items.len() > FEW_ALTERNATIVES);
             }
-            "patternProperties" | "propertyNames" | "prefixItems" | "additionalItems" | "contains"
-            | "minProperties" | "maxProperties" | "dependencies" | "dependentRequired"
-            | "dependentSchemas" | "not" | "if" => self.relations = true,
+            "prefixItems" | "additionalItems" | "contains" | "minProperties" | "maxProperties"
+            | "dependencies" | "dependentRequired" | "dependentSchemas" | "not" | "if" => {
+                self.relations = true;
+            }
             "id" | "$id" => self.identifiers |= is_text,
             "$anchor" | "$dynamicAnchor" => self.anchors |= is_text,
             "$dynamicRef" | "$recursiveRef" => self.dynamic |= is_text,
@@ -98,8 +98,8 @@ impl<'json> Document<'json> {
         }
     }
 
-    /// Whether it has keys that may be keywords which relate members or items to each other, speak of keys by pattern, take
-    /// one schema out of another, or join many.
+    /// Whether it has keys that may be keywords which relate members or items to each other, take one schema out of another, or
+    /// join many.
     pub(in super::super) fn mentions_relations(&self) -> bool {
         self.mentions.relations
     }

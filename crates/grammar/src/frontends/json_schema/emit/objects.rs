@@ -149,7 +149,7 @@ impl Emitter<'_> {
         Ok(full)
     }
 
-    fn regions(&mut self, shape: &ObjectShape) -> Result<Rc<[Region]>> {
+    pub(super) fn regions(&mut self, shape: &ObjectShape) -> Result<Rc<[Region]>> {
         if shape.has_just_its_required_keys() {
             return Ok(Rc::new([]));
         }

@@ -2,7 +2,7 @@
 //!
 //! Most objects name keys with values, and may have others; most arrays are items of one kind. Of such nothing has to be
 //! written down as rules first: the [`Outline`] says which values are in which, and their texts are the expressions that any
-//! set has. What is not so plain (counts, keys by pattern, members that ask for others, items that are compared) has no
+//! set has. What is not so plain (counts, members that ask for others, items that are compared) has no
 //! outline; then the schema is emitted as a grammar, all of it, and nothing of this is used.
 
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,6 @@ use super::super::expand::Expander;
 use super::super::values::ValueSet;
 use super::super::values::arrays::ArrayShape;
 use super::super::values::formula::FormulaId;
-use super::super::values::keys::{Keys, Region};
 use super::super::values::numbers::NumberSet;
 use super::super::values::objects::ObjectShape;
 use super::super::values::texts::TextSet;
@@ -24,11 +23,11 @@ use super::objects::names;
 use super::{Emitter, UsualScalars, any_value};
 use crate::error::Result;
 use crate::ir::members::Order;
-use crate::ir::{Builder, Expr};
+use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;
 use crate::machine::Machine;
 use crate::passes::Ready;
-use crate::passes::outline::{Array, Facts, Joints, Object, Outline, ValueId, Way, Ways};
+use crate::passes::outline::{Array, Facts, Joints, Object, Others, Outline, ValueId, Way, Ways};
 
 /// Automata of more states than this are for the long way, which may have to make them again.
 const MAX_STATES: usize = 2_000;
@@ -175,7 +174,6 @@ impl Emitter<'_> {
             space: around.after,
             colon: self.layout.colon(&mut languages.builder),
             comma: around.separator,
-            any_text: languages.of_length(0, None),
         }
     }
 
@@ -231,8 +229,7 @@ impl Emitter<'_> {
             && shape.implies.is_empty()
             && shape.min == 0
             && shape.max.is_none()
-            && shape.narrowed_keys.is_empty()
-            && !shape.families.iter().any(|(keys, _)| has_patterns(keys));
+            && shape.narrowed_keys.is_empty();
         if !is_plain {
             return Ok(None);
         }
@@ -245,17 +242,28 @@ impl Emitter<'_> {
             }
             entries.push(((**name).into(), shape.required.contains(name), sketch.value(value)));
         }
-        let unnamed = Region::default();
-        let said = shape.families.iter().filter(|(keys, _)| keys.has_region(&unnamed));
-        let others = self.expander.algebra.formulas.and_all(said.map(|(_, value)| *value));
-        let others = (others != FormulaId::NEVER).then(|| sketch.value(others));
+        let mut others = Vec::new();
+        for region in self.regions(shape)?.iter() {
+            let said = shape.families.iter().filter(|(keys, _)| keys.has_region(region));
+            let value = self.expander.algebra.formulas.and_all(said.map(|(_, value)| *value));
+            if value == FormulaId::NEVER {
+                continue;
+            }
+            let keys = region.language(&mut self.expander.algebra.languages)?;
+            let Some(always_free) = self.are_endless(keys)? else { return Ok(None) };
+            others.push(Others { keys, always_free, value: sketch.value(value) });
+        }
         sketch.objects.push(Object { entries, others });
         Ok(Some(Way::Object(sketch.objects.len() as u32 - 1)))
     }
-}
 
-fn has_patterns(keys: &Keys) -> bool {
-    let mut has_any = false;
-    keys.mentions(&mut |_| (), &mut |_| has_any = true);
-    has_any
+    /// Whether each beginning of a key of a language goes on without end; none if there is an end of the keys.
+    fn are_endless(&mut self, keys: ExprId) -> Result<Option<bool>> {
+        let languages = &mut self.expander.algebra.languages;
+        if keys == languages.of_length(0, None) {
+            return Ok(Some(true));
+        }
+        let dfa = languages.automaton(keys)?;
+        Ok(dfa.count_words().is_none().then(|| dfa.goes_on_everywhere()))
+    }
 }
