@@ -246,7 +246,7 @@ impl Emitter<'_> {
         for region in self.regions(shape)?.iter() {
             let said = shape.families.iter().filter(|(keys, _)| keys.has_region(region));
             let value = self.expander.algebra.formulas.and_all(said.map(|(_, value)| *value));
-            if value == FormulaId::NEVER {
+            if value == FormulaId::NEVER || self.set_of(value)?.is_never() {
                 continue;
             }
             let keys = region.language(&mut self.expander.algebra.languages)?;
