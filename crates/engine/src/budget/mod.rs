@@ -4,7 +4,7 @@
 //! costs of `crate::completion`. It starts only if the whole budget is enough. Costs are kept (see there), so there is
 //! always a token that passes, until the text has ended.
 //!
-//! Rules that count tokens of their own drop stacks (see [`Generation::settle`]). That could make a text dearer, so what is
+//! Rules that count tokens of their own drop stacks (see `Generation::settle`). That could make a text dearer, so what is
 //! asked is whether the text can be afforded before any are dropped, and then only such are dropped as leave one that can.
 //!
 //! The stop token that ends the text counts as one, unless the matcher ends without one. A string that is accepted as one
@@ -13,8 +13,8 @@
 //! Far from the end of the budget nothing can become too dear with one token, and the mask is what it is without a budget.
 //! Near it, the mask is narrowed.
 //!
-//! - [`narrowing`]: which tokens of a mask can be afforded.
-//! - [`plain`]: where a text of certain characters leads, for all tokens made of them at one stroke.
+//! - `narrowing`: which tokens of a mask can be afforded.
+//! - `plain`: where a text of certain characters leads, for all tokens made of them at one stroke.
 
 mod narrowing;
 mod plain;

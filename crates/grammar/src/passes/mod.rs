@@ -1,5 +1,7 @@
 //! From the intermediate form to the machine: [`compile`] is the ordered list of passes.
 //!
+//! What most JSON Schemas become needs none of this, and takes a shorter way: see `outline`.
+//!
 //! A pass that has nothing to do says so, and the grammar is not copied. Each has a second form that takes the grammar and
 //! gives it back. A rule whose machine was made before is stepped over, see [`Ready`].
 //!

@@ -2,15 +2,23 @@
 //!
 //! What most schemas say needs none of the passes. There is nothing to trim, no conjunction to determinise, no rule that
 //! recurses at its end; and what would be inlined is known while it is written. So a front end that knows its values as
-//! lists, arrays and texts may hand over an [`Outline`] of them instead of a grammar, and [`Outline::lower`] makes the
-//! draft of the machine that the passes would have come to, but for the numbers of its nodes and for where a rule is called
-//! or written in place. Texts stay the expressions that they are, in the builder that they were made in.
+//! objects, arrays and texts may hand over an [`Outline`] of them instead of a grammar, and [`Outline::lower`] makes the
+//! machine that the passes would have come to, but for the numbers of its nodes and for where a rule is called or written in
+//! place. Texts stay the expressions that they are, in the builder that they were made in.
 //!
-//! It answers `None` where there is anything for a pass to do, and then the passes do it: this is a matter of time, never of
-//! meaning.
+//! Invariants:
 //!
-//! Why not a quicker way through the passes? A usual schema executes as many different instructions as it executes any of
-//! them a few times, so what counts is how much code is touched, and not how fast the loops in it are.
+//! 1. An outline means what the grammar of the same values means. It is a matter of time, never of meaning: the walks over
+//!    `testdata/json_schema` compare both with the oracle.
+//! 2. Where there is anything for a pass to do, the answer is `None`, and then the passes do it all.
+//! 3. Every value that is named can be written, so the machine has no dead ends.
+//!
+//! Why not a quicker way through the passes? They execute much code, and nearly all of it a few times: some 4,800 lines of
+//! the processor's cache for a usual schema, a few hundred instructions for the median function. A request comes between other
+//! work, and finds that code cold. So what counts is how much of it is touched, not how fast its loops are.
+//!
+//! PERF: time to the first mask of MaskBench's schemas, Rust alone, `p25` `p50` `p99` in microseconds: with the passes 77, 102
+//! and 1,190; so 40, 55 and 985.
 //!
 //! Reading order: this file, `facts`, `lower`, `lists`.
 
