@@ -7,9 +7,11 @@ refused, but only few are, or these tests would test nothing.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 
 import jsonschema_rs
+import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
@@ -111,3 +113,37 @@ def test_walks():
     check_share(seen)
     assert seen["done"] > 100
     assert seen["endless"] <= 0.1 * seen["done"], seen
+
+
+def test_both_ways():
+    """A schema that is compiled at once and one that is a grammar first have the same masks, or the same error."""
+    seen = Counter()
+
+    @thorough(200)
+    @given(
+        schemas.schemas | schemas.object_schemas,
+        st.randoms(use_true_random=False),
+        st.fixed_dictionaries({"strict_mode": st.booleans(), "any_order": st.booleans()}),
+    )
+    def check(schema, dice, options):
+        text = json.dumps(schema)
+
+        def by_a_grammar():
+            return walk.COMPILER.compile_grammar(xgr.Grammar.from_json_schema(text, **options))
+
+        try:
+            compiled = walk.COMPILER.compile_json_schema(text, timeout=SECONDS, **options)
+        except xgr.GrammarError as error:
+            message = str(error)
+            with pytest.raises(xgr.GrammarError, match=re.escape(message)):
+                by_a_grammar()
+            seen["refused"] += 1
+            return
+        seen["compiled"] += 1
+        twin = by_a_grammar()
+        assert str(compiled.grammar) == str(twin.grammar)
+        for _ in range(2):
+            walk.walk(compiled, dice, twin=twin)
+
+    check()
+    assert seen["compiled"] > 100

@@ -48,18 +48,34 @@ class DuplicateKeyError(ValueError):
 
 
 def walk(
-    compiled: xgr.CompiledGrammar, dice: random.Random, *, patience: int = 60, steps: int = 2_000
+    compiled: xgr.CompiledGrammar,
+    dice: random.Random,
+    *,
+    patience: int = 60,
+    steps: int = 2_000,
+    twin: xgr.CompiledGrammar | None = None,
 ) -> bytes | None:
-    """Return a text that the masks allow, or None if it did not end within so many steps."""
+    """Return a text that the masks allow, or None if it did not end within so many steps.
+
+    A twin has the same mask at every step.
+    """
     matcher = xgr.GrammarMatcher(compiled)
+    beside = xgr.GrammarMatcher(twin) if twin else None
     mask = np.zeros(xgr.get_bitmask_shape(1, INFO.vocab_size), dtype=np.int32)
+    other = mask.copy()
     text = b""
     for step in range(steps):
         matcher.fill_next_token_bitmask(mask)
+        if beside:
+            beside.fill_next_token_bitmask(other)
+            assert (mask == other).all(), f"the masks differ after {text!r}"
         allowed = np.flatnonzero(bitmask_to_bool_mask(mask, INFO.vocab_size)[0]).tolist()
         assert allowed, f"a dead end after {text!r}"
         token = choose(allowed, dice, hurried=step > patience)
         assert matcher.accept_token(token), f"{TOKENS[token]!r} has its bit and is refused after {text!r}"
+        assert beside is None or beside.accept_token(token), (
+            f"a twin refuses {TOKENS[token]!r} after {text!r}"
+        )
         if token == STOP:
             return text
         text += TOKENS[token]
