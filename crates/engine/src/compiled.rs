@@ -21,7 +21,7 @@ use crate::vocab::Vocab;
 type KnownCosts = (Box<[u32]>, Arc<NodeCosts>);
 
 /// Makes the grammar of a machine.
-type MakeGrammar = Box<dyn Fn() -> Result<Grammar> + Send + Sync>;
+type MakeGrammar = Box<dyn Fn(&Budget) -> Result<Grammar> + Send + Sync>;
 
 /// A grammar for a vocabulary, shared by any number of matchers on any number of threads.
 pub struct CompiledGrammar {
@@ -33,8 +33,9 @@ pub struct CompiledGrammar {
     limits: EngineLimits,
     current: RwLock<Arc<Generation>>,
     generations: AtomicU64,
-    /// The memory of the grammar and the machine.
-    fixed_bytes: OnceLock<usize>,
+    /// The memory of the machine, and of the grammar once there is one.
+    machine_bytes: OnceLock<usize>,
+    grammar_bytes: OnceLock<usize>,
     captures: bool,
     /// What it takes to complete the rules, by the tokens that are not text.
     node_costs: Mutex<Vec<KnownCosts>>,
@@ -77,7 +78,7 @@ impl CompiledGrammar {
     /// asks for it.
     pub fn of_machine(
         machine: Machine,
-        make_grammar: impl Fn() -> Result<Grammar> + Send + Sync + 'static,
+        make_grammar: impl Fn(&Budget) -> Result<Grammar> + Send + Sync + 'static,
         vocab: Arc<Vocab>,
         limits: EngineLimits,
     ) -> Result<Arc<Self>> {
@@ -87,9 +88,9 @@ impl CompiledGrammar {
     }
 
     /// The grammar that it was compiled from, or one of the same language where it was made without.
-    pub fn grammar(&self) -> Result<&Grammar> {
+    pub fn grammar(&self, budget: &Budget) -> Result<&Grammar> {
         if let (None, Some(make)) = (self.grammar.get(), &self.make_grammar) {
-            let made = make()?;
+            let made = make(budget)?;
             return Ok(self.grammar.get_or_init(|| made));
         }
         self.grammar.get().ok_or_else(|| Error::new(ErrorKind::Invalid, "the machine has no grammar"))
@@ -116,8 +117,9 @@ impl CompiledGrammar {
     }
 
     fn fixed_bytes(&self) -> usize {
-        let grammar = || self.grammar.get().map_or(0, Grammar::memory_bytes);
-        *self.fixed_bytes.get_or_init(|| grammar() + self.machine.memory_bytes())
+        let machine = self.machine_bytes.get_or_init(|| self.machine.memory_bytes());
+        let grammar = |grammar: &Grammar| *self.grammar_bytes.get_or_init(|| grammar.memory_bytes());
+        machine + self.grammar.get().map_or(0, grammar)
     }
 
     /// Numbers about it.
@@ -198,7 +200,8 @@ impl Parts {
             limits,
             current: RwLock::new(generation),
             generations: AtomicU64::new(0),
-            fixed_bytes: OnceLock::new(),
+            machine_bytes: OnceLock::new(),
+            grammar_bytes: OnceLock::new(),
             captures: self.captures,
             node_costs: Mutex::default(),
         }))

@@ -111,14 +111,19 @@ impl Budget {
         Budget::new(limits, self.cancel.clone())
     }
 
+    /// A budget that starts now, with other limits, and is cancelled as this one is.
+    #[must_use]
+    pub fn with_limits(&self, limits: Limits) -> Self {
+        Budget { watch: self.watch.clone(), ..Budget::new(limits, self.cancel.clone()) }
+    }
+
     /// A budget of its own for what may fail and is then done in another way: the time that is left of this one, and automata
     /// of at most so many states.
     #[must_use]
     pub fn attempt(&self, max_states: usize) -> Self {
-        let left = self.limits.max_compile_time.saturating_sub(self.started.elapsed());
+        let max_compile_time = self.limits.max_compile_time.saturating_sub(self.started.elapsed());
         let max_states = self.limits.max_states.min(max_states);
-        let limits = Limits { max_compile_time: left, max_states, ..self.limits.clone() };
-        Budget { watch: self.watch.clone(), ..Budget::new(limits, self.cancel.clone()) }
+        self.with_limits(Limits { max_states, max_compile_time, ..self.limits.clone() })
     }
 
     /// The limits it enforces.

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokenstile_engine::vocab::Vocab;
 use tokenstile_engine::{CompiledGrammar as Compiled, EngineLimits, Stats};
-use tokenstile_grammar::Limits;
+use tokenstile_grammar::{Grammar as Ir, Limits};
 
 use crate::arguments;
 use crate::errors::{self, Source};
@@ -30,14 +30,20 @@ pub(crate) struct CompiledGrammar {
     pub(crate) report: Report,
 }
 
+impl CompiledGrammar {
+    /// What `ask` tells of the grammar, which may have to be made for it.
+    fn ask_grammar<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Ir) -> T + Send) -> PyResult<T> {
+        let answer = interruptible(py, Limits::default(), |budget| self.compiled.grammar(budget).map(ask))?;
+        answer.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))
+    }
+}
+
 #[pymethods]
 impl CompiledGrammar {
     /// The grammar that was compiled.
     #[getter]
     fn grammar(&self, py: Python<'_>) -> PyResult<Grammar> {
-        let grammar = py.detach(|| self.compiled.grammar().cloned());
-        let grammar = grammar.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
-        Ok(Grammar::with_report(grammar, self.report.clone()))
+        Ok(Grammar::with_report(self.ask_grammar(py, Ir::clone)?, self.report.clone()))
     }
 
     /// The tokenizer that it was compiled for.
@@ -55,8 +61,7 @@ impl CompiledGrammar {
     /// The grammar and its tokenizer's metadata as a JSON text, for ``deserialize_json``.
     fn serialize_json(&self, py: Python<'_>) -> PyResult<String> {
         let metadata = metadata_of(self.tokenizer_info.bind(py))?;
-        let text = py.detach(|| self.compiled.grammar().map(ToString::to_string));
-        let text = text.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
+        let text = self.ask_grammar(py, ToString::to_string)?;
         serialize::compiled_to_json(py, &text, &self.report, &metadata)
     }
 
@@ -72,7 +77,7 @@ impl CompiledGrammar {
     ) -> PyResult<Self> {
         let vocab = vocab_of(tokenizer_info)?;
         let grammar = serialize::compiled_from_json(py, json_str, &metadata_of(tokenizer_info)?)?;
-        let ir = tokenstile_grammar::Grammar::clone(grammar.ir());
+        let ir = Ir::clone(grammar.ir());
         let compiled = interruptible(py, Limits::default(), |budget| {
             Compiled::new(ir, vocab, EngineLimits::default(), budget)
         })?;

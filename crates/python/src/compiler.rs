@@ -398,7 +398,7 @@ impl GrammarCompiler {
             let compiled = match (lowered, work) {
                 (Lowered::Machine(machine), Work::JsonSchema { text, options }) => {
                     let schema = Schema::new(text, options, budget);
-                    Compiled::of_machine(*machine, move || schema.grammar(), vocab, limits)
+                    Compiled::of_machine(*machine, move |budget| schema.grammar(budget), vocab, limits)
                 }
                 (Lowered::Machine(_), _) => Err(Error::unsupported("only schemas are lowered at once")),
                 (Lowered::Grammar(grammar), _) => Compiled::new(grammar, vocab, limits, budget),

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use tokenstile_grammar::frontends::json_schema::{
     self as front_end, Finding, Lowered, OnUnsupported, Options,
 };
-use tokenstile_grammar::{Budget, CancelFlag, Grammar as Ir, Limits, Result};
+use tokenstile_grammar::{Budget, Grammar as Ir, Limits, Result};
 
 use crate::errors::{self, Source};
 use crate::limits::interruptible;
@@ -37,14 +37,20 @@ pub(crate) struct Schema {
 impl Schema {
     /// A schema that was compiled within a budget.
     pub(crate) fn new(text: &Arc<str>, options: &Arc<Options>, budget: &Budget) -> Self {
-        // It is no matter how long it takes: whoever waits for it can interrupt it.
-        let limits = Limits { max_compile_time: Duration::MAX, ..budget.limits().clone() };
+        // What was compiled was within all limits. And it is no matter how long it takes: whoever waits can interrupt it.
+        let limits = Limits {
+            max_rules: usize::MAX,
+            max_exprs: usize::MAX,
+            max_states: usize::MAX,
+            max_compile_time: Duration::MAX,
+            ..budget.limits().clone()
+        };
         Schema { text: Arc::clone(text), options: Arc::clone(options), limits }
     }
 
     /// The grammar of the schema.
-    pub(crate) fn grammar(&self) -> Result<Ir> {
-        let budget = Budget::new(self.limits.clone(), CancelFlag::default());
+    pub(crate) fn grammar(&self, budget: &Budget) -> Result<Ir> {
+        let budget = budget.with_limits(self.limits.clone());
         front_end::grammar(&self.text, &self.options, &budget)
     }
 }

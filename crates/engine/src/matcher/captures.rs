@@ -57,7 +57,7 @@ fn no_limits() -> Budget {
 /// bounds.
 fn oracle(compiled: &CompiledGrammar) -> Result<Oracle> {
     let budget = no_limits();
-    let grammar = passes::options::lower(compiled.grammar()?.clone(), &budget)?;
+    let grammar = passes::options::lower(compiled.grammar(&budget)?.clone(), &budget)?;
     let grammar = passes::dispatch::lower(grammar, &budget)?;
     Oracle::with_budget(&passes::trim::trim(grammar, &budget)?, &budget)
 }

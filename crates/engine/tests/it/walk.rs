@@ -53,7 +53,7 @@ impl Twins {
     pub(crate) fn add_machine(&mut self, machine: &Machine) -> Result<(), tokenstile_grammar::Error> {
         for (name, limits) in configurations() {
             let name = if name == "default" { "no passes" } else { "no passes, smallest caches" };
-            let no_grammar = || Err(tokenstile_grammar::Error::unsupported("nobody asks for it"));
+            let no_grammar = |_: &Budget| Err(tokenstile_grammar::Error::unsupported("nobody asks for it"));
             let vocab = Arc::clone(&self.vocabulary.vocab);
             let compiled = CompiledGrammar::of_machine(machine.clone(), no_grammar, vocab, limits)?;
             self.compiled.push((name, compiled));

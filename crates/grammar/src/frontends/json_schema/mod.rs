@@ -156,7 +156,7 @@ pub enum Lowered {
 pub fn lowered(schema: &str, options: &Options, budget: &Budget) -> Result<Lowered> {
     budget.check_source(schema)?;
     let document = Document::parse(schema, budget)?;
-    if let Some(machine) = emit::machine(&document, options, budget) {
+    if let Some(machine) = emit::machine(&document, options, budget)? {
         return Ok(Lowered::Machine(Box::new(machine)));
     }
     Ok(Lowered::Grammar(convert_and(&document, options, budget, false)?.grammar))

@@ -19,7 +19,7 @@ use crate::ir::members::Order;
 use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;
 use crate::machine::{
-    Edge, Label, ListId, ListUse, Machine, MachineRule, MachineRuleId, MemberValue, Node, NodeId,
+    Counter, Edge, Label, ListId, ListUse, Machine, MachineRule, MachineRuleId, MemberValue, Node, NodeId,
 };
 use crate::regular::ByteSet;
 
@@ -449,20 +449,39 @@ impl<'b> Lowering<'b> {
 
     /// The items of an array between its brackets.
     fn join_items(&mut self, array: Array, from: NodeId, to: NodeId) -> Result<()> {
-        let (before, after) = (self.node()?, self.node()?);
+        if array.min == 0 {
+            self.draft.jump(from, to);
+        }
+        if array.max == Some(0) {
+            return Ok(());
+        }
         let mut items = Items::new();
         match *self.values[array.item.index()] {
             [container @ (Way::Object(_) | Way::Array(_))] => items.push(Item::Piece(Piece::Call(container))),
             _ => self.push_value(&mut items, array.item),
         }
         self.push_text(&mut items, self.joints.space);
-        let parts = self.gather(&items);
-        self.lay(&parts, from, after)?;
-        self.lay(&parts, before, after)?;
-        self.terminal(self.joints.comma, false, after, before);
-        self.draft.jump(after, to);
-        if !array.nonempty {
-            self.draft.jump(from, to);
+        let after = self.node()?;
+        let first = self.gather(&items);
+        self.lay(&first, from, after)?;
+        let (min, max) = (array.min.saturating_sub(1), array.max.map(|max| max - 1));
+        match (min, max) {
+            (_, Some(0)) => self.draft.jump(after, to),
+            (0, None) => {
+                let before = self.node()?;
+                self.terminal(self.joints.comma, false, after, before);
+                self.lay(&first, before, after)?;
+                self.draft.jump(after, to);
+            }
+            _ => {
+                let mut more = Items::new();
+                self.push_text(&mut more, self.joints.comma);
+                more.extend(items);
+                let rule = self.declare("more", READS_FIRST)?;
+                self.lay_rule(rule, &more)?;
+                let counter = Counter { rule, min, max: max.unwrap_or(Counter::UNBOUNDED), next: to };
+                self.draft.node_mut(after).counter = Some(counter);
+            }
         }
         Ok(())
     }

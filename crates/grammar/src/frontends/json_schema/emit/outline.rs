@@ -21,7 +21,7 @@ use super::super::{Options, Patterns, Style};
 use super::layout::Layout;
 use super::objects::names;
 use super::{Emitter, UsualScalars, any_value};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::ir::members::Order;
 use crate::ir::{Builder, Expr, ExprId};
 use crate::limits::Budget;
@@ -35,8 +35,13 @@ const MAX_STATES: usize = 2_000;
 /// What pairs of shapes may cost that are put together here: a few dozen.
 const MAX_COST: usize = 5_000;
 
-/// The machine of a schema, if that has an outline. Whatever is wrong with a schema, it has none.
-pub(in super::super) fn machine(root: &Document<'_>, options: &Options, budget: &Budget) -> Option<Machine> {
+/// The machine of a schema, if that has an outline. Whatever is wrong with a schema, it has none; it fails only where the work
+/// was cancelled, or the time is over.
+pub(in super::super) fn machine(
+    root: &Document<'_>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Option<Machine>> {
     let is_plain = options.any_whitespace
         && options.max_whitespace.is_none()
         && options.style == Style::Json
@@ -44,10 +49,16 @@ pub(in super::super) fn machine(root: &Document<'_>, options: &Options, budget: 
         && options.patterns == Patterns::default()
         && options.registry.is_empty();
     if !is_plain || root.mentions_relations() {
-        return None;
+        return Ok(None);
     }
-    let budget = budget.attempt(MAX_STATES);
-    outline(root, options, &budget).ok()??.lower(&budget).ok()?
+    let attempt = budget.attempt(MAX_STATES);
+    let lowered = outline(root, options, &attempt)
+        .and_then(|outline| outline.map_or(Ok(None), |outline| outline.lower(&attempt)));
+    match lowered {
+        Err(error) if error.kind() == ErrorKind::Cancelled => Err(error),
+        Err(_) => budget.check().map(|()| None),
+        done => done,
+    }
 }
 
 /// What outlines begin with: the texts of whole types, and what is known of them, made once.
@@ -216,11 +227,8 @@ impl Emitter<'_> {
             let text = self.array(shape, Layout::start())?;
             return Ok((*self.builder().expr(text) != Expr::Never).then_some(Way::Text(text)));
         }
-        if shape.min > 1 || shape.max.is_some() {
-            return Ok(None);
-        }
         let item = sketch.value(shape.rest);
-        sketch.arrays.push(Array { item, nonempty: shape.min == 1 });
+        sketch.arrays.push(Array { item, min: shape.min, max: shape.max });
         Ok(Some(Way::Array(sketch.arrays.len() as u32 - 1)))
     }
 
