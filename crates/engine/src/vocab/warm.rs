@@ -8,9 +8,9 @@
 use std::sync::Arc;
 
 use tokenstile_grammar::frontends::ebnf;
-use tokenstile_grammar::frontends::json_schema::{self, Options};
+use tokenstile_grammar::frontends::json_schema::{self, Lowered, Options};
 use tokenstile_grammar::machine::Machine;
-use tokenstile_grammar::{Budget, CancelFlag, Limits, passes};
+use tokenstile_grammar::{Budget, passes};
 
 use super::TokenTable;
 use crate::config::SetId;
@@ -61,6 +61,8 @@ pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
             walk_format(tokens, format, beginning);
         }
         tokens.index().crossing(tokens);
+        // What all plain schemas begin with is made with the first of them.
+        lowered(SCHEMA, true);
     }
 }
 
@@ -78,15 +80,22 @@ fn walk_format(tokens: &Arc<TokenTable>, format: &str, beginning: &str) -> bool 
 
 /// A schema, compiled. A test sees to it that it does; without it things would be made when they are needed.
 fn machine(schema: &str) -> Option<Machine> {
-    let options = Options { strict_mode: false, any_order: true, ..Options::default() };
-    let budget = Budget::new(Limits::default(), CancelFlag::default());
-    let converted = json_schema::parse(schema, &options, &budget).ok()?;
-    passes::compile(&converted.grammar, &budget).ok()
+    lowered(schema, false)
+}
+
+/// The same in strict mode or not, with the options that callers have then.
+fn lowered(schema: &str, strict_mode: bool) -> Option<Machine> {
+    let options = Options { strict_mode, any_order: !strict_mode, ..Options::default() };
+    let budget = Budget::default();
+    match json_schema::lowered(schema, &options, &budget).ok()? {
+        Lowered::Machine(machine) => Some(*machine),
+        Lowered::Grammar(grammar) => passes::compile(&grammar, &budget).ok(),
+    }
 }
 
 /// Asks for the masks along the beginning of a text that a terminal matches. Whether it was read.
 fn walk_terminal(tokens: &Arc<TokenTable>, terminal: &str, beginning: &str) -> bool {
-    let budget = Budget::new(Limits::default(), CancelFlag::default());
+    let budget = Budget::default();
     let machine = ebnf::parse(&format!("root ::= {terminal}"), "root", budget.limits(), &budget)
         .and_then(|grammar| passes::compile(&grammar, &budget));
     let Ok(machine) = machine else { return false };
@@ -122,6 +131,7 @@ mod tests {
     fn the_schema_has_the_text() {
         let vocab = Vocab::new(["a", "\"", "{"], VocabOptions::default()).unwrap();
         assert!(walk(vocab.table()));
+        assert!(lowered(SCHEMA, true).is_some());
         for (terminal, beginning) in TERMINALS {
             assert!(walk_terminal(vocab.table(), terminal, beginning), "{terminal}");
         }
