@@ -17,7 +17,7 @@
 //! lines of the processor's cache for a usual schema, and so 3,000 (`valgrind --tool=callgrind --dump-instr=yes`). A request
 //! comes between other work, and finds that code cold. So what counts is how much of it is touched, not how fast its loops are.
 //!
-//! PERF: `make bench-json-schema`, time to the first mask, median: 164 µs with the passes, 102 µs without.
+//! PERF: `make bench-json-schema`, median time to the first mask: 1/4.8 of llguidance's with the passes, 1/6.5 without.
 //!
 //! Reading order: this file, `facts`, `lower`, `lists`.
 
