@@ -1,4 +1,4 @@
-//! From the outline to a draft of the machine.
+//! From the outline to the machine.
 //!
 //! A value is written in place where it is a member of an object, behind the texts that come before it, so that the key, the
 //! colon and an opening bracket are one terminal. As an item of an array, or as one of several ways to write a value, a

@@ -2,8 +2,8 @@
 //!
 //! Most objects name keys with values, and may have others; most arrays are items of one kind. Of such nothing has to be
 //! written down as rules first: the [`Outline`] says which values are in which, and their texts are the expressions that any
-//! set has. What is not so plain (counts, members that ask for others, items that are compared) has no
-//! outline; then the schema is emitted as a grammar, all of it, and nothing of this is used.
+//! set has. What is not so plain (members that are counted or ask for others, items that are counted by what they are or
+//! compared) has no outline; then the schema is emitted as a grammar, all of it, and nothing of this is used.
 
 use std::sync::{Arc, OnceLock};
 
