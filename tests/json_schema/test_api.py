@@ -352,3 +352,38 @@ def test_what_is_left_out_leaves_open_in_strict_mode(compiler):
         matcher = xgr.GrammarMatcher(compiled, terminate_without_stop_token=True)
         assert matcher.accept_string(text), text
         assert matcher.is_completed(), text
+
+
+@pytest.mark.parametrize("strict_mode", [True, False])
+@pytest.mark.parametrize(
+    ("members", "error"),
+    [
+        (
+            {
+                "properties": dict.fromkeys("abcd", True),
+                "dependentRequired": {"a": ["b"], "b": ["d"], "d": ["a"]},
+                "minProperties": 2,
+                "maxProperties": 3,
+            },
+            xgr.UnsupportedFeatureError,
+        ),
+        (
+            {
+                "properties": {f"k{number}": True for number in range(3000)},
+                "dependentRequired": {
+                    f"k{number}": [f"k{(7 * number + 1) % 3000}"] for number in range(3000)
+                },
+            },
+            xgr.LimitExceededError,
+        ),
+    ],
+    ids=["in-circles", "too-many"],
+)
+def test_members_that_cannot_be_decided_are_refused_at_their_place(members, error, strict_mode, compiler):
+    schema = {"properties": {"q": {"type": "object", **members}}}
+    raised = []
+    for convert in (compiler.compile_json_schema, xgr.Grammar.from_json_schema):
+        with pytest.raises(error, match="/properties/q/dependentRequired") as refusal:
+            convert(schema, strict_mode=strict_mode)
+        raised.append(str(refusal.value))
+    assert raised[0] == raised[1]

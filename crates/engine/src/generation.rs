@@ -16,6 +16,7 @@ use crate::config::{Deadlines, Distinct, Lists, SetId, Sets};
 use crate::content::Contents;
 use crate::limits::PROCESS;
 use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
+use crate::seldom::Seldom;
 use crate::terminal::{Arena, TerminalId};
 use crate::vocab::TokenTable;
 
@@ -28,7 +29,7 @@ pub(crate) struct Generation {
     rows: Rows,
     lists: Lists,
     deadlines: Deadlines,
-    distinct: Distinct,
+    distinct: Seldom<Distinct>,
     subtree_tables: SubtreeTables,
     subtree_masks: SubtreeMasks,
     key_masks: KeyMasks,
@@ -69,7 +70,7 @@ impl Generation {
             rows: Rows::default(),
             lists: Lists::new(machine.lists.len()),
             deadlines: Deadlines::default(),
-            distinct: Distinct::default(),
+            distinct: Seldom::default(),
             remembers_keys: machine.lists.iter().any(|list| list.unique),
             doubtful: OnceLock::new(),
             subtree_tables: SubtreeTables::default(),

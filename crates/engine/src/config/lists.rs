@@ -135,8 +135,9 @@ pub(super) enum Target {
 
 /// The places of a generation.
 pub(crate) struct Lists {
-    states: Seldom<Interner<KnownState>>,
-    places: Seldom<Interner<KnownPlace>>,
+    /// In boxes, because the interner makes room for many at once, and most lists see few.
+    states: Seldom<Interner<Box<KnownState>>>,
+    places: Seldom<Interner<Box<KnownPlace>>>,
     /// Keys under a node of a tree, for places that were cut off.
     pub(super) choices: Seldom<Interner<Box<[Keyed]>>>,
     /// The place that each list starts at.
@@ -169,7 +170,7 @@ impl Lists {
         let (id, is_new) = self.states.intern(
             had,
             |known| known.had == *had,
-            || KnownState { had: had.clone(), allowed: OnceLock::new() },
+            || Box::new(KnownState { had: had.clone(), allowed: OnceLock::new() }),
         );
         if is_new {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -179,7 +180,7 @@ impl Lists {
 
     /// The number of a place, which is never nought.
     fn intern_place(&self, place: Place) -> u32 {
-        let make = || KnownPlace { place, moves: OnceLock::new() };
+        let make = || Box::new(KnownPlace { place, moves: OnceLock::new() });
         self.places.intern(&place, |known| known.place == place, make).0 + 1
     }
 

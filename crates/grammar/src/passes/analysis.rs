@@ -9,6 +9,7 @@ use std::cell::RefCell;
 use smallvec::SmallVec;
 
 use super::graph::Graph;
+use super::key_languages::KeyLanguages;
 use super::lists::{conditions, is_plainly_satisfiable, is_plainly_unsatisfiable};
 use crate::error::{ErrorKind, Result};
 use crate::ir::{Expr, ExprId, Grammar};
@@ -20,6 +21,7 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
     if let Some(all) = plainly_productive(grammar) {
         return Ok(all);
     }
+    let languages = KeyLanguages::new(grammar);
     let list = |id: ExprId, live: &[bool]| -> Result<bool> {
         match grammar.expr(id) {
             Expr::Members { layout, parts } => {
@@ -28,7 +30,7 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
                     return Ok(false);
                 }
                 Ok(is_plainly_satisfiable(layout, parts, &is_live)
-                    || conditions(grammar, layout, parts, &is_live, budget)?.is_satisfiable())
+                    || conditions(&languages, layout, parts, &is_live, budget)?.is_satisfiable())
             }
             _ => Ok(false),
         }

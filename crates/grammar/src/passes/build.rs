@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::analysis::nullable;
+use super::key_languages::KeyLanguages;
 use super::lists::conditions;
 use super::ready::Ready;
 use super::shape::{Shape, is_wide_terminal, shapes};
@@ -75,7 +76,8 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
     let is_ready = |rule: RuleId| grammar.ready().is_some_and(|(ready, _)| *ready == rule);
     let (reachable, used) = reach(grammar, |_| true, |rule| !is_ready(rule));
     let ready = grammar.ready().filter(|(rule, _)| reachable[rule.index()]);
-    let conditions = all_conditions(grammar, &used, budget)?;
+    let languages = KeyLanguages::new(grammar);
+    let conditions = all_conditions(&languages, &used, budget)?;
     let empty_list =
         |id: ExprId| conditions.get(&id).is_some_and(|conditions| conditions.may_end(&conditions.start()));
     let nullable = nullable(grammar, empty_list)?;
@@ -100,6 +102,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
             ranks: None,
             ready: ready.map(|(rule, ready)| (MachineRuleId(rule.0), Arc::clone(ready))),
         },
+        languages,
         conditions,
         lists: FxHashMap::default(),
         values: FxHashMap::default(),
@@ -127,7 +130,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
 
 /// The conditions of all lists that are used.
 fn all_conditions(
-    grammar: &Grammar,
+    languages: &KeyLanguages<'_>,
     used: &[bool],
     budget: &Budget,
 ) -> Result<FxHashMap<ExprId, Arc<Conditions>>> {
@@ -135,12 +138,12 @@ fn all_conditions(
     // Lists without others, whose keys would matter, have the conditions of their layout. Tools written as tags have no
     // keys at all, and often the same layout.
     let mut by_layout: FxHashMap<(&Layout, usize), Arc<Conditions>> = FxHashMap::default();
-    for (id, expr) in grammar.exprs().filter(|(id, _)| used[id.index()]) {
+    for (id, expr) in languages.grammar.exprs().filter(|(id, _)| used[id.index()]) {
         let Expr::Members { layout, parts } = expr else { continue };
         let key = (&**layout, parts.len());
         let found = match by_layout.get(&key).filter(|_| layout.others.is_empty()) {
             Some(known) => Arc::clone(known),
-            None => Arc::new(conditions(grammar, layout, parts, &|_| true, budget)?),
+            None => Arc::new(conditions(languages, layout, parts, &|_| true, budget)?),
         };
         by_layout.insert(key, Arc::clone(&found));
         all.insert(id, found);
@@ -155,6 +158,7 @@ pub(super) struct Work<'g> {
     /// The expressions of the terminals.
     pub(super) terminals: Builder,
     pub(super) draft: Draft,
+    pub(super) languages: KeyLanguages<'g>,
     pub(super) conditions: FxHashMap<ExprId, Arc<Conditions>>,
     /// The lists that were made, by expression and the bits of the temperature.
     pub(super) lists: FxHashMap<(ExprId, Option<u32>), ListId>,

@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::build::{self, Work};
 use super::edge_bytes::{Side, edge_bytes};
-use super::lists::{is_endless, language};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Entry, Layout, Others, Part, Variant};
 use crate::ir::{Automaton, Expr, ExprId, Grammar};
@@ -142,12 +141,16 @@ impl Work<'_> {
 
     /// The texts of the keys of others, and whether each beginning of one goes on without end.
     fn other_keys(&mut self, keys: ExprId) -> Result<(ExprId, bool)> {
-        if is_endless(self.grammar, keys) {
+        if self.languages.are_endless(keys) {
             return Ok((self.copy(keys)?, true));
         }
-        let dfa = language(self.grammar, keys, self.budget)?;
+        let is_plain = self.shapes[keys.index()].regular && is_text(self.grammar, keys);
+        if is_plain && self.languages.are_bounded(keys) {
+            return Ok((self.copy(keys)?, false));
+        }
+        let dfa = self.languages.of(keys, self.budget)?;
         let goes_on = dfa.goes_on_everywhere();
-        if self.shapes[keys.index()].regular && is_text(self.grammar, keys) {
+        if is_plain {
             return Ok((self.copy(keys)?, goes_on));
         }
         let source = format!("keys {}", keys.index()).into();

@@ -6,16 +6,17 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
+use super::key_languages::KeyLanguages;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::{Count, Entry, Layout, Order, Part, Variant};
+use crate::ir::members::{Count, Entry, Layout, Order, Others, Part, Variant};
 use crate::ir::{Expr, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::members::{Conditions, capacity};
 use crate::regular::{Dfa, determinize};
 
-/// The conditions of a list of `grammar` with those parts that match something, as `is_live` says.
-pub fn conditions(
-    grammar: &Grammar,
+/// The conditions of a list with those parts that match something, as `is_live` says.
+pub(super) fn conditions(
+    languages: &KeyLanguages<'_>,
     layout: &Layout,
     parts: &[ExprId],
     is_live: &dyn Fn(ExprId) -> bool,
@@ -31,8 +32,8 @@ pub fn conditions(
         budget.tick()?;
         capacities.push(match others.keys.map(|keys| parts[keys as usize]) {
             Some(keys) if !is_live(keys) => Some(0),
-            Some(keys) if !is_endless(grammar, keys) => {
-                capacity(&*language(grammar, keys, budget)?, layout.keys())
+            Some(keys) if !languages.are_endless(keys) && !languages.are_plenty(keys) => {
+                capacity(&*languages.of(keys, budget)?, layout.keys())
             }
             _ => None,
         });
@@ -68,18 +69,24 @@ pub(super) fn is_plainly_unsatisfiable(
     layout.entries.iter().any(|entry| entry.required && !is_there(entry))
 }
 
-/// Whether that list has as many members as it should.
+/// Whether that list has as many members as it should, or has with one of each of the others.
 fn counts_are_met(layout: &Layout, is_live: &dyn Fn(Part) -> bool) -> bool {
     let bounds = &layout.counters;
     let mut counts = vec![0_u32; bounds.len()];
-    for entry in &layout.entries {
+    // Some key of the others is there for sure where no entry takes it from them.
+    let has_keys = layout.entries.iter().any(|entry| entry.key.is_some());
+    let is_there = |others: &&Others| others.keys.is_none_or(|keys| is_live(keys) && !has_keys);
+    let entries = layout.entries.iter().map(|entry| (&entry.variants, true));
+    let others = layout.others.iter().filter(is_there).map(|others| (&others.variants, false));
+    for (variants, is_entry) in entries.chain(others) {
         let is_missing = |&&counter: &&u32| {
             let at = counter as usize;
             bounds.get(at).is_some_and(|bounds| counts[at] < bounds.min)
         };
         let gain = |variant: &&Variant| variant.counters.iter().filter(is_missing).count();
-        let written = entry.variants.iter().filter(|variant| is_live(variant.value));
-        let Some(written) = written.min_by_key(|variant| Reverse(gain(variant))) else { continue };
+        let written = variants.iter().filter(|variant| is_live(variant.value));
+        let written = written.min_by_key(|variant| Reverse(gain(variant)));
+        let Some(written) = written.filter(|written| is_entry || gain(written) > 0) else { continue };
         for &counter in &written.counters {
             let Some(count) = counts.get_mut(counter as usize) else { return false };
             *count += 1;
@@ -88,15 +95,6 @@ fn counts_are_met(layout: &Layout, is_live: &dyn Fn(Part) -> bool) -> bool {
     let is_met =
         |(count, bounds): (&u32, &Count)| *count >= bounds.min && bounds.max.is_none_or(|max| *count <= max);
     counts.iter().zip(bounds).all(is_met)
-}
-
-/// Whether an expression is plainly without end, and every beginning of its texts too. That others are not so plain does
-/// not say that they end.
-pub(super) fn is_endless(grammar: &Grammar, expr: ExprId) -> bool {
-    match grammar.expr(expr) {
-        Expr::Repeat { body, max: None, .. } => matches!(grammar.expr(*body), Expr::Class(_)),
-        _ => false,
-    }
 }
 
 /// The texts of a regular expression.

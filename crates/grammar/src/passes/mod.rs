@@ -31,6 +31,7 @@ pub mod graph;
 pub mod inline;
 pub mod intersect;
 pub mod json_text;
+mod key_languages;
 pub mod left_recursion;
 pub mod linear;
 pub mod lists;

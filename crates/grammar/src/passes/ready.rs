@@ -67,7 +67,7 @@ impl Ready {
             |id: MachineRuleId| if id.0 == 0 { rule } else { MachineRuleId(rules as u32 + id.0 - 1) };
         let list_id = |id: ListId| ListId(lists as u32 + id.0);
         machine.block = Some(Block { number: self.number, start, others: NodeId(nodes as u32) });
-        machine.nodes.reserve(own.nodes.len());
+        machine.nodes.reserve_exact(own.nodes.len());
         for (at, node) in own.nodes.iter().enumerate() {
             let mut node = node.clone();
             node.renumber(node_id, rule_id, list_id);

@@ -41,6 +41,16 @@ impl CharSet {
         self.0.get(at).is_some_and(|&(low, _)| low <= c)
     }
 
+    /// How many code points there are in the set.
+    pub fn count(&self) -> u64 {
+        let surrogates = u32::from(FIRST_AFTER_SURROGATES) - u32::from(LAST_BEFORE_SURROGATES) - 1;
+        let count = |&(low, high): &(char, char)| {
+            let spans = low <= LAST_BEFORE_SURROGATES && high >= FIRST_AFTER_SURROGATES;
+            u32::from(high) - u32::from(low) + 1 - if spans { surrogates } else { 0 }
+        };
+        self.0.iter().map(count).map(u64::from).sum()
+    }
+
     /// The code points outside of the set.
     #[must_use]
     pub fn complement(&self) -> Self {
@@ -108,6 +118,7 @@ mod tests {
         let any = CharSet::new([('\u{e000}', char::MAX), ('\0', '\u{d7ff}')]);
         assert_eq!(any, CharSet::any());
         assert!(any.complement().ranges().is_empty());
+        assert_eq!(any.count(), ('\0'..=char::MAX).count() as u64);
         let around = CharSet::new([('\u{d000}', '\u{d7ff}'), ('\u{e000}', '\u{e001}')]);
         assert_eq!(around.complement().complement(), around);
         assert_eq!(around.complement().ranges(), [('\0', '\u{cfff}'), ('\u{e002}', char::MAX)]);

@@ -29,7 +29,7 @@ use super::values::numbers::{Decimal, NumberSet};
 use super::values::objects::ObjectShape;
 use super::values::texts::TextSet;
 use super::values::{Algebra, ValueSet};
-use super::{OnUnsupported, Options, formats};
+use super::{OnUnsupported, Options, Purpose, formats};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::regex::{self, Syntax};
 use crate::ir::{Builder, ExprId};
@@ -80,8 +80,8 @@ pub struct Expander<'b> {
     pub findings: Vec<Finding>,
     /// The schemas that were met again at another place, and are found there too.
     pub repeats: FxHashMap<SchemaId, Repeat>,
-    /// Whether anybody asks for that.
-    pub reports: bool,
+    /// Whether anybody asks for that, and for what only compiling would refuse.
+    pub purpose: Purpose,
     /// Whether it matters which keys and items were evaluated.
     pub tracks_evaluated: bool,
     /// What is left out, where this is a question and not a conversion.
@@ -130,7 +130,7 @@ impl<'b> Expander<'b> {
             options,
             findings: Vec::new(),
             repeats: FxHashMap::default(),
-            reports: true,
+            purpose: Purpose::Report,
             tracks_evaluated,
             relaxed: None,
             everything: ValueSet::any(),
@@ -208,7 +208,7 @@ impl<'b> Expander<'b> {
     /// The schema that stands for all that mean the same.
     fn alike(&mut self, again: Located) -> Located {
         let Some((first, content)) = self.documents.first_alike(again, keywords::says) else { return again };
-        if self.reports {
+        if self.purpose == Purpose::Report {
             self.repeats.insert(again.schema, Repeat { content, again: again.schema, first: first.schema });
         }
         first
@@ -481,7 +481,7 @@ impl<'b> Expander<'b> {
         outcome: Outcome,
         note: impl Into<Cow<'static, str>>,
     ) {
-        if self.reports && self.reported.insert((at, keyword)) {
+        if self.purpose == Purpose::Report && self.reported.insert((at, keyword)) {
             // The keywords of a schema follow each other, mostly.
             let pointer = match &self.noted {
                 Some((schema, pointer)) if *schema == at.schema => Arc::clone(pointer),

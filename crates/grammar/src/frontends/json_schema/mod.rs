@@ -140,7 +140,18 @@ pub fn parse(schema: &str, options: &Options, budget: &Budget) -> Result<Convert
 /// The grammar of a schema, where nobody asks what became of its keywords.
 pub fn grammar(schema: &str, options: &Options, budget: &Budget) -> Result<Grammar> {
     budget.check_source(schema)?;
-    Ok(convert_and(&Document::parse(schema, budget)?, options, budget, false)?.grammar)
+    Ok(convert_for(Purpose::Grammar, &Document::parse(schema, budget)?, options, budget)?.grammar)
+}
+
+/// What a schema is converted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Its grammar, and what became of its keywords.
+    Report,
+    /// Its grammar alone.
+    Grammar,
+    /// To be compiled at once: what compiling finds out does not have to be found before. See [`explained`].
+    Machine,
 }
 
 /// What a schema becomes on the way to a machine.
@@ -159,21 +170,25 @@ pub fn lowered(schema: &str, options: &Options, budget: &Budget) -> Result<Lower
     if let Some(machine) = emit::machine(&document, options, budget)? {
         return Ok(Lowered::Machine(Box::new(machine)));
     }
-    Ok(Lowered::Grammar(convert_and(&document, options, budget, false)?.grammar))
+    Ok(Lowered::Grammar(convert_for(Purpose::Machine, &document, options, budget)?.grammar))
 }
 
 /// The grammar of a schema that was read already.
 pub fn convert(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Converted> {
-    convert_and(root, options, budget, true)
+    convert_for(Purpose::Report, root, options, budget)
 }
 
-/// The same; without a report unless `reports`.
-fn convert_and(root: &Document<'_>, options: &Options, budget: &Budget, reports: bool) -> Result<Converted> {
+fn convert_for(
+    purpose: Purpose,
+    root: &Document<'_>,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Converted> {
     let registry = registry(options, budget)?;
     let mut documents = Documents::new(root, &registry, Draft::default(), budget)?;
     let start = documents.start()?;
     let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
-    expander.reports = reports;
+    expander.purpose = purpose;
     let formula = expander.formula_of(start);
     let (grammar, expander) = emit::emit(expander, formula)
         .map_err(|error| Case { root, registry: &registry, options, budget }.explained(error))?;
@@ -207,14 +222,19 @@ pub fn check_inhabited(grammar: &Grammar, schema: &str, options: &Options, budge
     }
 }
 
-/// An error of compiling the grammar of a schema: what contradicts what, if no value satisfies the schema.
+/// An error of compiling the grammar of a schema: what contradicts what, if no value satisfies the schema, and where it is
+/// that members cannot be decided.
 pub fn explained(error: Error, schema: &str, options: &Options, budget: &Budget) -> Error {
-    if error.kind() != ErrorKind::Invalid || *error.place() != Place::Nowhere {
+    if *error.place() != Place::Nowhere {
         return error;
     }
-    match (Document::parse(schema, budget), registry(options, budget)) {
-        (Ok(root), Ok(registry)) => {
-            Case { root: &root, registry: &registry, options, budget }.diagnosed(error)
+    let (Ok(root), Ok(registry)) = (Document::parse(schema, budget), registry(options, budget)) else {
+        return error;
+    };
+    match error.kind() {
+        ErrorKind::Invalid => Case { root: &root, registry: &registry, options, budget }.diagnosed(error),
+        ErrorKind::Unsupported | ErrorKind::Limit => {
+            convert_for(Purpose::Grammar, &root, options, budget).err().unwrap_or(error)
         }
         _ => error,
     }
@@ -246,7 +266,7 @@ pub(crate) fn convert_into(
     let start = documents.start()?;
     let builder = std::mem::replace(&mut shared.builder, Builder::lent());
     let mut expander = Expander::new(documents, options, builder, budget);
-    expander.reports = false;
+    expander.purpose = Purpose::Grammar;
     expander.algebra.languages.known = std::mem::take(&mut shared.known);
     let formula = expander.formula_of(start);
     let (expr, expander) = emit::emit_into(expander, formula)

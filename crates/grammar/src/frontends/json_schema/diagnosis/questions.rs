@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::super::documents::{Document, Documents, Draft, Json, Located, ScopeId};
 use super::super::expand::{Expander, NO_VALUE};
-use super::super::{Options, Patterns, Style, emit};
+use super::super::{Options, Patterns, Purpose, Style, emit};
 use super::parts::{self, Part};
 use super::place::Way;
 use super::{Case, Relaxed};
@@ -129,7 +129,7 @@ fn is_empty(
     documents.tell_all_apart();
     let Some(at) = way.follow(&mut documents) else { return Ok(None) };
     let mut expander = Expander::new(documents, options, Builder::new(budget.limits()), budget);
-    expander.reports = false;
+    expander.purpose = Purpose::Grammar;
     expander.relaxed = Some(Rc::new(relaxed.clone()));
     let formula = expander.formula_of(at);
     let (grammar, _) = emit::emit(expander, formula)?;

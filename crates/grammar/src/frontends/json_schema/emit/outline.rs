@@ -17,7 +17,7 @@ use super::super::values::formula::FormulaId;
 use super::super::values::numbers::NumberSet;
 use super::super::values::objects::ObjectShape;
 use super::super::values::texts::TextSet;
-use super::super::{Options, Patterns, Style};
+use super::super::{Options, Patterns, Purpose, Style};
 use super::layout::Layout;
 use super::objects::names;
 use super::{Emitter, UsualScalars, any_value};
@@ -118,7 +118,7 @@ fn emitter<'b>(
     let mut documents = Documents::new(root, &[], Draft::default(), budget)?;
     let start = documents.start()?;
     let mut expander = Expander::new(documents, options, builder, budget);
-    expander.reports = false;
+    expander.purpose = Purpose::Machine;
     expander.share_types();
     expander.algebra.leave(MAX_COST);
     let formula = expander.formula_of(start);
