@@ -21,6 +21,18 @@ SMOLLM2 := $(VENV_VLLM)/smollm2
 TEST_ENGINE = TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest -W default -W error:::tokenstile \
 	-o timeout=1800
 EXTENSION := python/tokenstile/_core.abi3.so
+# What was recorded of a build by the compiler that is here, if anything was: what is run often is laid out together. A
+# record fits one compiler, because it goes by the names that the compiler makes.
+COMPILER := $(shell rustc -vV 2> /dev/null | sed -n -e 's/^release: //p' -e 's/^host: //p' | paste -sd ' ' | tr ' ' '-')
+PROFILE := profiles/$(COMPILER).profdata.gz
+PROFILE_DATA := target/profile/used.profdata
+PROFILE_FLAGS := $(if $(wildcard $(PROFILE)),-Cprofile-use=$(CURDIR)/$(PROFILE_DATA) -Cllvm-args=-no-pgo-warn-mismatch)
+PROFILED := target/profile/recording
+MATURIN = RUSTFLAGS="$(RUSTFLAGS) $(PROFILE_FLAGS)" $(VENV)/bin/maturin
+# As new as the compiler's LLVM, or newer.
+LLVM_PROFDATA ?= $(firstword $(wildcard \
+	$(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/*/bin/llvm-profdata \
+	/usr/lib/llvm-$(shell rustc -vV 2> /dev/null | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')/bin/llvm-profdata))
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
 LLAMA_CPP_OPTIONS := -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TESTS=OFF \
 	-DLLAMA_BUILD_SERVER=OFF -DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_CURL=OFF
@@ -30,7 +42,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
-.PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel clean
+.PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -107,8 +119,23 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(CRATES)
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 
-wheel: $(VENV)/.maturin ## Build a wheel into dist/
-	$(VENV)/bin/maturin build --release --locked --out dist
+wheel: $(VENV)/.maturin $(if $(PROFILE_FLAGS),$(PROFILE_DATA)) ## Build a wheel into dist/
+	$(MATURIN) build --release --locked --out dist
+
+profile: $(VENV)/.installed ## Record what is run often, for the builds that follow (needs llvm-profdata)
+	@test -x '$(LLVM_PROFDATA)' || { echo 'make profile needs llvm-profdata of the LLVM that rustc -vV names:' \
+		'set LLVM_PROFDATA to it' >&2; exit 1; }
+	rm -rf $(PROFILED)
+	CARGO_TARGET_DIR=$(PROFILED)/target RUSTFLAGS='-Cprofile-generate=$(CURDIR)/$(PROFILED)/raw' \
+		$(VENV)/bin/maturin build --release --locked --out $(PROFILED)/wheel
+	$(PY) -m zipfile -e $(PROFILED)/wheel/*.whl $(PROFILED)/package
+	rm -rf $(PROFILED)/raw
+	PYTHONPATH=$(PROFILED)/package $(PY) -m benchmarks.training
+	$(LLVM_PROFDATA) merge --sparse -o $(PROFILED)/merged.profdata $(PROFILED)/raw
+	mkdir -p $(dir $(PROFILE))
+	@# What other compilers recorded is of other sources.
+	rm -f $(dir $(PROFILE))*.profdata.gz
+	gzip -9 -n -c $(PROFILED)/merged.profdata > $(PROFILE)
 
 clean: ## Remove everything that was built or installed here
 	$(CARGO) clean
@@ -181,7 +208,11 @@ $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	touch $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml | $(VENV)/.maturin
+$(PROFILE_DATA): $(wildcard $(PROFILE))
+	mkdir -p $(dir $@)
+	gzip -d -c $(PROFILE) > $@
+
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(if $(PROFILE_FLAGS),$(PROFILE_DATA)) | $(VENV)/.maturin
 	@echo 'Compiling tokenstile, optimised as a whole. Once, and it takes minutes; the last step is the longest.'
-	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin develop --release --locked
+	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(MATURIN) develop --release --locked
 	touch $@
