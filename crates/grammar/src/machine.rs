@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::ir::{Expr, ExprId, TokenSet};
+use crate::ir::{Expr, ExprId, Exprs, TokenSet};
 use crate::members::{Conditions, KeyTree};
 use crate::regular::ByteSet;
 use crate::regular::TagText;
@@ -335,7 +335,7 @@ pub struct MachineRule {
 #[expect(clippy::struct_excessive_bools, reason = "each says that a part of the engine is needed")]
 pub struct Machine {
     /// The expressions of the terminals.
-    pub exprs: Vec<Expr>,
+    pub exprs: Exprs,
     /// The sets of the token edges.
     pub token_sets: Vec<TokenSet>,
     /// The lists.
@@ -395,7 +395,7 @@ impl Machine {
         let node = |node: &Node| size_of::<Node>() + size_of_val(&*node.edges) + size_of_val(&*node.jumps);
         let rule = |rule: &MachineRule| size_of::<MachineRule>() + rule.name.len();
         let sets = self.token_sets.iter().map(|set| size_of_val(&*set.ids)).sum::<usize>();
-        let exprs = self.exprs.iter().map(Expr::memory_bytes).sum::<usize>();
+        let exprs = self.exprs.memory_bytes();
         self.nodes.iter().map(node).sum::<usize>()
             + self.rules.iter().map(rule).sum::<usize>()
             + exprs

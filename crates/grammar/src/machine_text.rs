@@ -71,7 +71,7 @@ impl Machine {
     fn terminals(&self) -> String {
         let mut builder = Builder::new(&Limits::default());
         let mut copies: Vec<ExprId> = Vec::with_capacity(self.exprs.len());
-        for expr in &self.exprs {
+        for expr in self.exprs.iter() {
             let copy = match expr {
                 Expr::Rule(_) | Expr::TagDispatch(_) | Expr::Tagged { .. } | Expr::TokenTagDispatch(_) => {
                     builder.never()

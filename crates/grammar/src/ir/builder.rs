@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::expr::{Automaton, Expr, ExprId, Items, Literal, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+use super::exprs::Exprs;
 use super::grammar::{Grammar, Rule, RuleOptions};
 use super::members::Layout;
 use crate::error::{Error, ErrorKind, Result};
@@ -20,6 +21,8 @@ use crate::repeats::drop_repeats;
 
 /// How many expressions there is room for at first; most grammars have about so many.
 const EXPECTED: usize = 112;
+/// How many there is room for behind those that are shared.
+const EXPECTED_OWN: usize = 48;
 
 /// Expressions that are looked up before they are made have hashes of their own kind.
 #[derive(Clone, Copy)]
@@ -71,12 +74,22 @@ impl Row {
     }
 }
 
+/// Expressions with their hashes.
+pub(super) type ExprIndex = HashTable<(u64, ExprId)>;
+
+/// Expressions that many builders begin with.
+#[derive(Debug)]
+pub(crate) struct SharedExprs {
+    exprs: Arc<[Expr]>,
+    index: ExprIndex,
+}
+
 /// Builds one [`Grammar`].
 #[derive(Debug)]
 pub struct Builder {
-    exprs: Vec<Expr>,
+    exprs: Exprs,
     /// The expressions with their hashes.
-    index: HashTable<(u64, ExprId)>,
+    index: ExprIndex,
     rules: Vec<(String, Option<ExprId>, RuleOptions)>,
     /// The rule whose machine is known.
     ready: Option<(RuleId, Arc<Ready>)>,
@@ -88,8 +101,8 @@ impl Builder {
     /// An empty builder that will fail beyond `limits`.
     pub fn new(limits: &Limits) -> Self {
         Builder {
-            exprs: Vec::with_capacity(EXPECTED),
-            index: HashTable::with_capacity(EXPECTED),
+            exprs: Exprs::with_capacity(EXPECTED),
+            index: ExprIndex::with_capacity(EXPECTED),
             rules: Vec::new(),
             ready: None,
             max_rules: limits.max_rules,
@@ -101,8 +114,8 @@ impl Builder {
     /// to it, so this allocates nothing.
     pub(crate) fn lent() -> Self {
         Builder {
-            exprs: Vec::new(),
-            index: HashTable::new(),
+            exprs: Exprs::default(),
+            index: ExprIndex::new(),
             rules: Vec::new(),
             ready: None,
             max_rules: 0,
@@ -111,20 +124,28 @@ impl Builder {
     }
 
     /// A builder that holds these expressions, each of them once and children first, with the same ids.
-    pub(crate) fn of_exprs(exprs: Vec<Expr>, limits: &Limits) -> Self {
+    pub(crate) fn of_exprs(exprs: &Exprs, limits: &Limits) -> Self {
         let mut builder = Builder::new(limits);
-        for expr in exprs {
-            builder.add(hash_of(&expr), expr);
+        for expr in exprs.iter() {
+            builder.add(hash_of(expr), expr.clone());
         }
         builder
     }
 
-    /// A builder that holds the same expressions with the same ids, and has room for others.
-    pub(crate) fn copied(&self, limits: &Limits) -> Self {
-        let mut exprs = Vec::with_capacity(self.exprs.len().max(EXPECTED));
-        exprs.extend_from_slice(&self.exprs);
-        let index = self.index.clone();
-        Builder { exprs, index, max_rules: limits.max_rules, max_exprs: limits.max_exprs, ..Builder::lent() }
+    /// A builder that holds the expressions that others hold too, with the same ids, and has room for its own.
+    pub(crate) fn beginning_with(shared: &SharedExprs, limits: &Limits) -> Self {
+        Builder {
+            exprs: Exprs::beginning_with(&shared.exprs, EXPECTED_OWN),
+            index: shared.index.clone(),
+            max_rules: limits.max_rules,
+            max_exprs: limits.max_exprs,
+            ..Builder::lent()
+        }
+    }
+
+    /// The expressions alone, for others to begin with.
+    pub(crate) fn into_shared(self) -> SharedExprs {
+        SharedExprs { exprs: self.exprs.into_shared(), index: self.index }
     }
 
     /// A builder that holds `grammar` already, with the same ids.
@@ -405,7 +426,7 @@ impl Builder {
     }
 
     /// The expressions alone, for what has no rules.
-    pub(crate) fn into_exprs(self) -> Vec<Expr> {
+    pub(crate) fn into_exprs(self) -> Exprs {
         self.exprs
     }
 

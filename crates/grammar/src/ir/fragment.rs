@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::builder::Builder;
 use super::combine::copy_expr;
 use super::expr::{Expr, ExprId};
+use super::exprs::Exprs;
 use super::grammar::RuleOptions;
 use crate::error::Result;
 use crate::limits::{Budget, Limits};
@@ -15,7 +16,7 @@ use crate::limits::{Budget, Limits};
 /// An expression without rules, with all that it is made of and nothing else.
 #[derive(Debug)]
 pub(crate) struct Fragment {
-    exprs: Vec<Expr>,
+    exprs: Exprs,
     root: ExprId,
     /// The states of the largest automaton in it.
     states: usize,
@@ -53,7 +54,7 @@ impl Fragment {
     pub(crate) fn copy_into(&self, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
         budget.check_states(self.states)?;
         let mut copies: Vec<ExprId> = Vec::with_capacity(self.exprs.len());
-        for expr in &self.exprs {
+        for expr in self.exprs.iter() {
             let copy = copy_expr(builder, expr, &copies, &[]);
             copies.push(copy);
         }
@@ -74,7 +75,7 @@ impl Fragment {
 
     /// The memory that it takes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.exprs.iter().map(Expr::memory_bytes).sum()
+        self.exprs.memory_bytes()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
+use super::builder::ExprIndex;
 use super::expr::{Expr, ExprId, RuleId};
+use super::exprs::Exprs;
 use crate::passes::Ready;
 
 /// What a rule says beside its body.
@@ -54,9 +54,9 @@ pub struct Rule {
 /// A grammar: rules, and the one to start from. Made by [`super::Builder::finish`].
 #[derive(Clone, Debug)]
 pub struct Grammar {
-    pub(super) exprs: Vec<Expr>,
+    pub(super) exprs: Exprs,
     /// The expressions with their hashes, for a builder that goes on from here.
-    pub(super) index: HashTable<(u64, ExprId)>,
+    pub(super) index: ExprIndex,
     pub(super) rules: Vec<Rule>,
     pub(super) root: RuleId,
     pub(super) ready: Option<(RuleId, Arc<Ready>)>,
@@ -87,7 +87,7 @@ impl Grammar {
     pub fn memory_bytes(&self) -> usize {
         let rules = self.rules.iter().map(|rule| size_of::<Rule>() + rule.name.len());
         let index = self.index.allocation_size();
-        self.exprs.iter().map(Expr::memory_bytes).sum::<usize>() + rules.sum::<usize>() + index
+        self.exprs.memory_bytes() + rules.sum::<usize>() + index
     }
 
     /// The rule whose machine is known, and the machine.

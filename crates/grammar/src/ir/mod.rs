@@ -15,15 +15,18 @@
 mod builder;
 mod combine;
 mod expr;
+mod exprs;
 mod fragment;
 mod grammar;
 pub mod members;
 mod printer;
 
 pub use builder::Builder;
+pub(crate) use builder::SharedExprs;
 pub(crate) use combine::{Names, copy_expr, copy_into};
 pub use combine::{concat, exclude, intersect, repeat, then_until, union};
 pub use expr::{Automaton, Expr, ExprId, Items, Literal, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
+pub use exprs::Exprs;
 pub(crate) use fragment::Fragment;
 pub use grammar::{Grammar, Rule, RuleOptions};
 pub(crate) use printer::quoted;

@@ -57,6 +57,7 @@ impl KeyTree {
         // A node to be made: its keys, how much of them is read before it and at it, and the node above.
         let mut stack = vec![(0..sorted.len(), 0, 0, None::<usize>)];
         let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
+        self.nodes.reserve(sorted.len() + 1);
         while let Some((keys, before, depth, above)) = stack.pop() {
             let first = sorted[keys.start].0;
             let ends = first.len() == depth;
@@ -81,7 +82,8 @@ impl KeyTree {
             }
             // The last on the stack is made first.
             for group in groups.drain(..).rev() {
-                let shared = shared_length(sorted[group.start].0, sorted[group.end - 1].0);
+                let (first, last) = (sorted[group.start].0, sorted[group.end - 1].0);
+                let shared = if group.len() == 1 { first.len() } else { shared_length(first, last) };
                 stack.push((group, depth, shared, Some(at)));
             }
         }
@@ -104,5 +106,27 @@ fn next_bytes(ends: bool, first_bytes: impl Iterator<Item = u8>) -> ByteSet {
 
 /// How many bytes two texts share at their beginning, in whole code points.
 fn shared_length(a: &str, b: &str) -> usize {
-    a.char_indices().zip(b.chars()).find(|((_, x), y)| x != y).map_or(a.len().min(b.len()), |((at, _), _)| at)
+    let mut length = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
+    while !a.is_char_boundary(length) {
+        length -= 1;
+    }
+    length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_part_between_code_points() {
+        // The two letters share their first byte.
+        let tree = KeyTree::new(["aé", "aè", "b"].map(Some).into_iter());
+        let texts: Vec<&str> = tree.nodes.iter().map(|node| &*node.text).collect();
+        assert_eq!(texts, ["", "a", "è", "é", "b"]);
+        assert_eq!(tree.entries, [1, 0, 2]);
+        assert_eq!(
+            (shared_length("aé", "aè"), shared_length("ab", "abc"), shared_length("", "a")),
+            (1, 2, 0)
+        );
+    }
 }

@@ -17,7 +17,7 @@ use super::shape::{Shape, is_wide_terminal, shapes};
 use super::trim::reach;
 use crate::error::{Error, Result};
 use crate::ir::members::Layout;
-use crate::ir::{Builder, Expr, ExprId, Grammar, Rule, RuleId, TokenSet};
+use crate::ir::{Builder, Expr, ExprId, Exprs, Grammar, Rule, RuleId, TokenSet};
 use crate::limits::Budget;
 use crate::machine::{Counter, Edge, Label, List, ListId, MachineRuleId, MemberValue, Node, NodeId, Tagged};
 use crate::members::Conditions;
@@ -31,7 +31,7 @@ pub struct Draft {
     pub(super) token_sets: Vec<TokenSet>,
     pub(super) lists: Vec<List>,
     pub(super) tagged: Vec<Tagged>,
-    pub(super) exprs: Vec<Expr>,
+    pub(super) exprs: Exprs,
     /// The ranks of the rules, if none of them had to be rewritten since they were looked at.
     pub(super) ranks: Option<Vec<u32>>,
     /// The rule whose machine is known; its two nodes are joined by nothing yet.
@@ -98,7 +98,7 @@ pub fn build(grammar: &Grammar, budget: &Budget) -> Result<Draft> {
             token_sets: Vec::new(),
             lists: Vec::new(),
             tagged: Vec::new(),
-            exprs: Vec::new(),
+            exprs: Exprs::default(),
             ranks: None,
             ready: ready.map(|(rule, ready)| (MachineRuleId(rule.0), Arc::clone(ready))),
         },

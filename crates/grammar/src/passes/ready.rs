@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::Result;
-use crate::ir::{Builder, Grammar, RuleId};
+use crate::ir::{Builder, Grammar, RuleId, SharedExprs};
 use crate::limits::{Budget, Limits};
 use crate::machine::{Block, ListId, Machine, MachineRule, MachineRuleId, NodeId};
 
@@ -31,7 +31,7 @@ pub struct Ready {
     number: u32,
     machine: Machine,
     /// The expressions of its terminals.
-    terminals: Builder,
+    terminals: SharedExprs,
 }
 
 impl Ready {
@@ -45,14 +45,15 @@ impl Ready {
             && machine.token_sets.is_empty()
             && machine.tagged.is_empty();
         let is_first = machine.root == MachineRuleId(0) && machine.rules[0].start == NodeId(0);
-        let terminals = Builder::of_exprs(std::mem::take(&mut machine.exprs), budget.limits());
+        let exprs = std::mem::take(&mut machine.exprs);
+        let terminals = Builder::of_exprs(&exprs, budget.limits()).into_shared();
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         Ok((is_plain && is_first).then(|| Arc::new(Ready { number, machine, terminals })))
     }
 
     /// A builder that has the expressions of the terminals.
     pub(crate) fn terminals(&self, limits: &Limits) -> Builder {
-        self.terminals.copied(limits)
+        Builder::beginning_with(&self.terminals, limits)
     }
 
     /// Puts the nodes into `machine`, as the body of its rule `rule`, of which it has the start alone.

@@ -16,7 +16,7 @@ use super::facts::Facts;
 use super::{Array, Joints, Object, Outline, ValueId, Way, Ways};
 use crate::error::Result;
 use crate::ir::members::Order;
-use crate::ir::{Builder, Expr, ExprId};
+use crate::ir::{Builder, Expr, ExprId, Exprs};
 use crate::limits::Budget;
 use crate::machine::{
     Counter, Edge, Label, ListId, ListUse, Machine, MachineRule, MachineRuleId, MemberValue, Node, NodeId,
@@ -76,6 +76,9 @@ enum Item {
 
 type Items = SmallVec<[Item; 16]>;
 
+/// How many nodes and rules there is room for at first; most outlines have about so many.
+const EXPECTED_NODES: usize = 32;
+const EXPECTED_RULES: usize = 8;
 /// Rules that begin with a call come before all rules that they may begin with.
 const CALLS_FIRST: u32 = 0;
 const READS_FIRST: u32 = 1;
@@ -99,14 +102,14 @@ impl Outline {
 impl<'b> Lowering<'b> {
     fn new(outline: Outline, budget: &'b Budget) -> Self {
         let draft = Draft {
-            nodes: Vec::new(),
-            rules: Vec::new(),
+            nodes: Vec::with_capacity(EXPECTED_NODES),
+            rules: Vec::with_capacity(EXPECTED_RULES),
             root: MachineRuleId(0),
             accepts_empty: false,
             token_sets: Vec::new(),
             lists: Vec::with_capacity(outline.objects.len()),
             tagged: Vec::new(),
-            exprs: Vec::new(),
+            exprs: Exprs::default(),
             ranks: None,
             ready: None,
         };

@@ -23,7 +23,7 @@ use super::objects::names;
 use super::{Emitter, UsualScalars, any_value};
 use crate::error::{ErrorKind, Result};
 use crate::ir::members::Order;
-use crate::ir::{Builder, Expr, ExprId};
+use crate::ir::{Builder, Expr, ExprId, SharedExprs};
 use crate::limits::Budget;
 use crate::machine::Machine;
 use crate::passes::Ready;
@@ -64,7 +64,7 @@ pub(in super::super) fn machine(
 /// What outlines begin with: the texts of whole types, and what is known of them, made once.
 struct Beginning {
     ready: Option<Arc<Ready>>,
-    builder: Builder,
+    exprs: SharedExprs,
     facts: Facts,
     usual_scalars: UsualScalars,
 }
@@ -92,7 +92,8 @@ impl Beginning {
         }
         emitter.joints();
         let builder = std::mem::replace(emitter.builder(), Builder::lent());
-        Ok(Beginning { ready, facts: Facts::of_all(&builder), builder, usual_scalars: emitter.usual_scalars })
+        let facts = Facts::of_all(&builder);
+        Ok(Beginning { ready, facts, exprs: builder.into_shared(), usual_scalars: emitter.usual_scalars })
     }
 }
 
@@ -127,7 +128,7 @@ fn emitter<'b>(
 
 fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Option<Outline>> {
     let Some(beginning) = Beginning::of(options) else { return Ok(None) };
-    let builder = beginning.builder.copied(budget.limits());
+    let builder = Builder::beginning_with(&beginning.exprs, budget.limits());
     let (mut emitter, formula) = emitter(root, options, builder, budget)?;
     emitter.usual_scalars = beginning.usual_scalars;
     let mut sketch = Sketch { knows_any: beginning.ready.is_some(), ..Sketch::default() };
