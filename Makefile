@@ -23,12 +23,13 @@ TEST_ENGINE = TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest -W
 EXTENSION := python/tokenstile/_core.abi3.so
 # What was recorded of a build by the compiler that is here, if anything was: what is run often is laid out together. A
 # record fits one compiler, because it goes by the names that the compiler makes.
-COMPILER := $(shell rustc -vV 2> /dev/null | sed -n -e 's/^release: //p' -e 's/^host: //p' | paste -sd ' ' | tr ' ' '-')
+COMPILER := $(shell rustc -vV 2> /dev/null | awk '/^host: / { host = $$2 } /^release: / { print host "-" $$2 }')
 PROFILE := profiles/$(COMPILER).profdata.gz
-PROFILE_DATA := target/profile/used.profdata
-PROFILE_FLAGS := $(if $(wildcard $(PROFILE)),-Cprofile-use=$(CURDIR)/$(PROFILE_DATA) -Cllvm-args=-no-pgo-warn-mismatch)
+# Another record has another name, so that cargo builds everything anew with it.
+PROFILE_DATA := $(if $(wildcard $(PROFILE)),target/profile/$(firstword $(shell cksum < $(PROFILE))).profdata)
+PROFILE_FLAGS := $(if $(PROFILE_DATA),-Cprofile-use=$(CURDIR)/$(PROFILE_DATA) -Cllvm-args=-no-pgo-warn-mismatch)
 PROFILED := target/profile/recording
-MATURIN = RUSTFLAGS="$(RUSTFLAGS) $(PROFILE_FLAGS)" $(VENV)/bin/maturin
+MATURIN = $(if $(PROFILE_FLAGS),RUSTFLAGS='$(RUSTFLAGS) $(PROFILE_FLAGS)') $(VENV)/bin/maturin
 # As new as the compiler's LLVM, or newer.
 LLVM_PROFDATA ?= $(firstword $(wildcard \
 	$(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/*/bin/llvm-profdata \
@@ -119,10 +120,11 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps $(CRATES)
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 
-wheel: $(VENV)/.maturin $(if $(PROFILE_FLAGS),$(PROFILE_DATA)) ## Build a wheel into dist/
+wheel: $(VENV)/.maturin $(PROFILE_DATA) ## Build a wheel into dist/
 	$(MATURIN) build --release --locked --out dist
 
 profile: $(VENV)/.installed ## Record what is run often, for the builds that follow (needs llvm-profdata)
+	@test -n '$(COMPILER)' || { echo 'make profile needs rustc' >&2; exit 1; }
 	@test -x '$(LLVM_PROFDATA)' || { echo 'make profile needs llvm-profdata of the LLVM that rustc -vV names:' \
 		'set LLVM_PROFDATA to it' >&2; exit 1; }
 	rm -rf $(PROFILED)
@@ -208,11 +210,11 @@ $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed
 	$(PY_TORCH) -m pip install --quiet --disable-pip-version-check -r requirements/bench.txt
 	touch $@
 
-$(PROFILE_DATA): $(wildcard $(PROFILE))
+target/profile/%.profdata: $(PROFILE)
 	mkdir -p $(dir $@)
-	gzip -d -c $(PROFILE) > $@
+	gzip -d -c $(PROFILE) > $@.part && mv $@.part $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(if $(PROFILE_FLAGS),$(PROFILE_DATA)) | $(VENV)/.maturin
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(PROFILE_DATA) | $(VENV)/.maturin
 	@echo 'Compiling tokenstile, optimised as a whole. Once, and it takes minutes; the last step is the longest.'
 	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(MATURIN) develop --release --locked
 	touch $@

@@ -18,10 +18,10 @@ use crate::regular::Lengths;
 
 /// Which expressions can match something at all, by expression.
 pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
-    if let Some(all) = plainly_productive(grammar) {
+    let languages = KeyLanguages::new(grammar);
+    if let Some(all) = plainly_productive(&languages) {
         return Ok(all);
     }
-    let languages = KeyLanguages::new(grammar);
     let list = |id: ExprId, live: &[bool]| -> Result<bool> {
         match grammar.expr(id) {
             Expr::Members { layout, parts } => {
@@ -29,7 +29,7 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
                 if is_plainly_unsatisfiable(layout, parts, &is_live) {
                     return Ok(false);
                 }
-                Ok(is_plainly_satisfiable(layout, parts, &is_live)
+                Ok(is_plainly_satisfiable(&languages, layout, parts, &is_live)
                     || conditions(&languages, layout, parts, &is_live, budget)?.is_satisfiable())
             }
             _ => Ok(false),
@@ -53,7 +53,8 @@ pub fn productive(grammar: &Grammar, budget: &Budget) -> Result<Vec<bool>> {
 
 /// The same where every expression can but the one that says that nothing does, and two looks at each of them show it. That
 /// is so for nearly every grammar: only what stands in a rule before the rules that it names has to be looked at again.
-fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
+fn plainly_productive(languages: &KeyLanguages<'_>) -> Option<Vec<bool>> {
+    let grammar = languages.grammar;
     let mut live = vec![false; grammar.exprs().len()];
     let mut lengths = Lengths::default();
     for _ in 0..2 {
@@ -69,7 +70,9 @@ fn plainly_productive(grammar: &Grammar) -> Option<Vec<bool>> {
                     Expr::AtMost { body, most } => is_live(*body) && !lengths.exceed(grammar, *body, *most),
                     Expr::Repeat { body, min, .. } => *min == 0 || is_live(*body),
                     Expr::Rule(rule) => is_live(grammar.rule(*rule).body),
-                    Expr::Members { layout, parts } => is_plainly_satisfiable(layout, parts, &is_live),
+                    Expr::Members { layout, parts } => {
+                        is_plainly_satisfiable(languages, layout, parts, &is_live)
+                    }
                     _ => true,
                 };
             live[id.index()] = is_shown;

@@ -5,7 +5,7 @@
 //! mostly it is plain that there are more texts than any list has members. So an automaton is made only where neither is
 //! plain, and once for a grammar.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -20,17 +20,21 @@ use crate::regular::{Dfa, Lengths};
 const PLENTY: u64 = 1 << 33;
 /// Expressions that are nested deeper than this are not plain.
 const MAX_DEPTH: u32 = 16;
+/// Nor are those of more parts, however often each of them is in it.
+const MAX_PARTS: u32 = 4096;
 
 /// The languages of keys in a grammar, each made once.
 pub(super) struct KeyLanguages<'g> {
     pub(super) grammar: &'g Grammar,
     known: RefCell<FxHashMap<ExprId, Arc<Dfa>>>,
     lengths: RefCell<Lengths>,
+    /// How many more parts are looked at.
+    fuel: Cell<u32>,
 }
 
 impl<'g> KeyLanguages<'g> {
     pub(super) fn new(grammar: &'g Grammar) -> Self {
-        KeyLanguages { grammar, known: RefCell::default(), lengths: RefCell::default() }
+        KeyLanguages { grammar, known: RefCell::default(), lengths: RefCell::default(), fuel: Cell::new(0) }
     }
 
     /// The texts of a regular expression.
@@ -52,6 +56,11 @@ impl<'g> KeyLanguages<'g> {
         }
     }
 
+    /// Whether an expression plainly has a text. What is a conjunction or a complement is not so plain.
+    pub(super) fn are_some(&self, keys: ExprId) -> bool {
+        self.count_of(keys).is_some_and(|count| count > 0)
+    }
+
     /// Whether an expression plainly has no text that is longer than some length.
     pub(super) fn are_bounded(&self, keys: ExprId) -> bool {
         self.lengths.borrow_mut().of(self.grammar, keys).1.is_some()
@@ -59,12 +68,19 @@ impl<'g> KeyLanguages<'g> {
 
     /// Whether an expression plainly has more texts than any list has members.
     pub(super) fn are_plenty(&self, keys: ExprId) -> bool {
-        self.least_count(keys, u32::MAX, MAX_DEPTH).is_some_and(|count| count >= PLENTY)
+        self.count_of(keys).is_some_and(|count| count >= PLENTY)
+    }
+
+    /// At least as many texts there are; none if that is not plain.
+    fn count_of(&self, keys: ExprId) -> Option<u64> {
+        self.fuel.set(MAX_PARTS);
+        self.least_count(keys, u32::MAX, MAX_DEPTH)
     }
 
     /// At least as many texts of at most `room` code points there are; none if that is not plain.
     fn least_count(&self, expr: ExprId, room: u32, depth: u32) -> Option<u64> {
         let depth = depth.checked_sub(1)?;
+        self.fuel.set(self.fuel.get().checked_sub(1)?);
         let least = |expr: ExprId, room: u32| self.least_count(expr, room, depth);
         let shortest = |expr: ExprId| self.lengths.borrow_mut().of(self.grammar, expr).0;
         match self.grammar.expr(expr) {
@@ -121,7 +137,7 @@ mod tests {
         let languages = KeyLanguages::new(&grammar);
         let root = grammar.rule(grammar.root()).body;
         let counted = languages.of(root, &budget).unwrap().count_words();
-        (languages.least_count(root, u32::MAX, MAX_DEPTH), languages.are_bounded(root), counted)
+        (languages.count_of(root), languages.are_bounded(root), counted)
     }
 
     #[test]
@@ -152,6 +168,23 @@ mod tests {
             let (_, is_bounded, counted) = told(grammar);
             assert!(!is_bounded && counted.is_none(), "{grammar}");
         }
+    }
+
+    #[test]
+    fn large_expressions_are_not_plain() {
+        let alternatives: Vec<String> =
+            (0..1500).map(|at| format!("\"x\" [ab]{{{}}} \"y\"", at + 1)).collect();
+        let budget = Budget::default();
+        let text = format!("root ::= {}", alternatives.join(" | "));
+        let grammar = ebnf::parse(&text, "root", budget.limits(), &budget).unwrap();
+        assert!(!KeyLanguages::new(&grammar).are_plenty(grammar.rule(grammar.root()).body));
+    }
+
+    #[test]
+    fn conjunctions_may_be_empty() {
+        let budget = Budget::default();
+        let grammar = ebnf::parse("root ::= [ab] & [cd]", "root", budget.limits(), &budget).unwrap();
+        assert!(!KeyLanguages::new(&grammar).are_some(grammar.rule(grammar.root()).body));
     }
 
     #[test]

@@ -44,18 +44,20 @@ pub(super) fn conditions(
 /// Whether some list meets the conditions, where that is plain: the list of all entries that can be there, each written so
 /// that it counts for most of what is still missing.
 pub(super) fn is_plainly_satisfiable(
+    languages: &KeyLanguages<'_>,
     layout: &Layout,
     parts: &[ExprId],
     is_live: &dyn Fn(ExprId) -> bool,
 ) -> bool {
     let is_live = |part: u32| parts.get(part as usize).is_some_and(|&part| is_live(part));
+    let has_texts = |part: u32| parts.get(part as usize).is_some_and(|&part| languages.are_some(part));
     let is_writable = |entry: &Entry| entry.variants.iter().any(|variant| is_live(variant.value));
     let is_there = |entry: u32| layout.entries.get(entry as usize).is_some_and(is_writable);
     layout.order != Order::Sequence
         && is_live(layout.separator)
         && layout.entries.iter().all(|entry| !entry.required || is_writable(entry))
         && layout.implies.iter().all(|&(first, second)| !is_there(first) || is_there(second))
-        && counts_are_met(layout, &is_live)
+        && counts_are_met(layout, &is_live, &has_texts)
 }
 
 /// Whether no list meets the conditions, where that is plain: an entry that must be there cannot be.
@@ -70,12 +72,15 @@ pub(super) fn is_plainly_unsatisfiable(
 }
 
 /// Whether that list has as many members as it should, or has with one of each of the others.
-fn counts_are_met(layout: &Layout, is_live: &dyn Fn(Part) -> bool) -> bool {
+fn counts_are_met(layout: &Layout, is_live: &dyn Fn(Part) -> bool, has_texts: &dyn Fn(Part) -> bool) -> bool {
     let bounds = &layout.counters;
+    if bounds.is_empty() {
+        return true;
+    }
     let mut counts = vec![0_u32; bounds.len()];
     // Some key of the others is there for sure where no entry takes it from them.
     let has_keys = layout.entries.iter().any(|entry| entry.key.is_some());
-    let is_there = |others: &&Others| others.keys.is_none_or(|keys| is_live(keys) && !has_keys);
+    let is_there = |others: &&Others| others.keys.is_none_or(|keys| !has_keys && has_texts(keys));
     let entries = layout.entries.iter().map(|entry| (&entry.variants, true));
     let others = layout.others.iter().filter(is_there).map(|others| (&others.variants, false));
     for (variants, is_entry) in entries.chain(others) {

@@ -233,8 +233,12 @@ pub fn explained(error: Error, schema: &str, options: &Options, budget: &Budget)
     };
     match error.kind() {
         ErrorKind::Invalid => Case { root: &root, registry: &registry, options, budget }.diagnosed(error),
-        ErrorKind::Unsupported | ErrorKind::Limit => {
-            convert_for(Purpose::Grammar, &root, options, budget).err().unwrap_or(error)
+        // The same error has its place there. Another one would only say what was spent before.
+        ErrorKind::Unsupported | ErrorKind::Limit if budget.check().is_ok() => {
+            let budget = budget.attempt(usize::MAX);
+            let again = convert_for(Purpose::Grammar, &root, options, &budget).err();
+            let is_same = |again: &Error| (again.kind(), again.message()) == (error.kind(), error.message());
+            again.filter(is_same).unwrap_or(error)
         }
         _ => error,
     }

@@ -99,6 +99,27 @@ fn errors_of_other_schemas_stay_as_they_are() {
 }
 
 #[test]
+fn members_that_cannot_be_decided_have_a_place() {
+    let circle = r#"{"properties": {"a": true, "b": true, "c": {}, "d": {}}, "minProperties": 2, "maxProperties": 3,
+        "dependentRequired": {"a": ["b"], "b": ["d"], "d": ["a"]}}"#;
+    let schema = format!(r#"{{"properties": {{"q": {circle}}}}}"#);
+    let budget = Budget::default();
+    let options = Options::default();
+    let refused = grammar(&schema, &options, &budget).unwrap_err();
+    assert_eq!(*refused.place(), Place::Pointer("/properties/q/dependentRequired".to_owned()));
+    let nowhere = Error::new(refused.kind(), refused.message());
+    assert_eq!(explained(nowhere.clone(), &schema, &options, &budget).place(), refused.place());
+    // What was spent elsewhere is not said of that place.
+    for other in [Error::limit("the number of automaton states", 1, "max_states"), Error::unsupported("else")]
+    {
+        assert_eq!(explained(other.clone(), &schema, &options, &budget), other);
+    }
+    let late = Limits { max_compile_time: std::time::Duration::ZERO, ..Limits::default() };
+    let late = Budget::new(late, CancelFlag::default());
+    assert_eq!(explained(nowhere.clone(), &schema, &options, &late), nowhere);
+}
+
+#[test]
 fn it_ends_in_time() {
     let all_needed: Vec<String> = (0..5_000)
         .map(|at| format!(r#""a{at}": {{"type": "integer", "minimum": {at}, "maximum": -1}}"#))
