@@ -502,6 +502,8 @@ def test_keys_of_which_none_is_left_are_refused_at_their_place(least):
     schema = {"type": "object", "propertyNames": {"pattern": "^a"}, "minProperties": least}
     values = {"type": "json_schema", "json_schema": schema, "excludes": ["a"]}
     either = {"type": "or", "elements": [{"type": "const_string", "value": "x"}, values]}
-    with pytest.raises(xgr.InvalidStructuralTagError, match="no value of the schema can be written") as refusal:
+    with pytest.raises(
+        xgr.InvalidStructuralTagError, match="no value of the schema can be written"
+    ) as refusal:
         xgr.Grammar.from_structural_tag({"type": "structural_tag", "format": either})
     assert "format.elements[1].json_schema" in str(refusal.value)
