@@ -13,19 +13,18 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tokenizers
 from benchmarks.workloads import WORDS
+from tests.case_files import compile_with, load
 
 import tokenstile as xgr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTDATA = Path(__file__).parent.parent / "testdata"
 SCHEMAS = 1000
 FORMATS = ["date-time", "date", "email", "uri", "uuid", "ipv4"]
 EXAMPLES = {
@@ -135,30 +134,17 @@ class Author:
 
 def cases() -> Iterator[tuple[dict[str, Any], list[str]]]:
     """Yield the cases of ``testdata`` that need no vocabulary of their own, with their texts."""
-    for path in sorted(TESTDATA.rglob("*.toml")):
-        for case in tomllib.loads(path.read_text(encoding="utf-8")).get("test", []):
-            if not {"vocab", "vocab_hex", "flags", "search"} & case.keys():
-                yield case, case.get("accept", []) + case.get("reject", [])
+    for _, case in load():
+        if not {"vocab", "vocab_hex", "flags", "search"} & case.keys():
+            yield case, case.get("accept", []) + case.get("reject", [])
 
 
 def compiled(compiler: xgr.GrammarCompiler, case: dict[str, Any]) -> xgr.CompiledGrammar | None:
     """Compile a case of ``testdata``, unless it is one that is refused."""
     try:
-        if "regex" in case:
-            return compiler.compile_regex(case["regex"])
-        if "lark" in case:
-            return compiler.compile_lark(case["lark"], named_grammars=case.get("named"))
-        if "structural_tag" in case:
-            return compiler.compile_structural_tag(case["structural_tag"])
-        if "schema" in case:
-            return compiler.compile_json_schema(case["schema"])
-        if "ebnf" in case or "gbnf" in case:
-            return compiler.compile_grammar(
-                case.get("ebnf") or case["gbnf"], root_rule_name=case.get("root", "root")
-            )
-    except (RuntimeError, ValueError):
-        pass
-    return None
+        return compile_with(compiler, case)
+    except xgr.GrammarError:
+        return None
 
 
 def follow(grammar: xgr.CompiledGrammar, tokens: list[int], bitmask: Any) -> None:

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-
 import pytest
 
 import tokenstile as xgr
-
-FOLDER = Path(__file__).parent.parent / "testdata"
-
-
-def load():
-    for path in sorted(FOLDER.rglob("*.toml")):
-        for case in tomllib.loads(path.read_text(encoding="utf-8"))["test"]:
-            yield pytest.param(case, id=f"{path.stem}-{case['name']}")
+from tests.case_files import compile_with, load
 
 
 def compile_case(case):
     tokens = [*case.get("vocab", []), *(bytes.fromhex(token) for token in case.get("vocab_hex", []))]
     compiler = xgr.GrammarCompiler(xgr.TokenizerInfo(tokens, stop_token_ids=[]), cache_enabled=False)
-    if "regex" in case:
-        return compiler.compile_regex(case["regex"])
-    if "lark" in case:
-        return compiler.compile_lark(case["lark"], named_grammars=case.get("named"))
-    if "structural_tag" in case:
-        return compiler.compile_structural_tag(case["structural_tag"])
-    if "schema" in case:
-        options = {"strict_mode": False, **case.get("options", {})}
-        if "separators" in options:
-            options["separators"] = tuple(options["separators"])
-        return compiler.compile_json_schema(case["schema"], **options)
-    return compiler.compile_grammar(case.get("ebnf") or case["gbnf"], root_rule_name=case.get("root", "root"))
+    return compile_with(compiler, case)
 
 
 def texts(case, key):
@@ -54,7 +33,9 @@ def run(compiled, text):
     return alive, alive and parts.is_completed()
 
 
-@pytest.mark.parametrize("case", list(load()))
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=f"{path.stem}-{case['name']}") for path, case in load()]
+)
 def test_case(case):
     if "flags" in case or "search" in case:
         pytest.skip("needs regex flags or search, which only the core has")

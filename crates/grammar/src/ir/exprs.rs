@@ -1,8 +1,8 @@
 //! Lists of expressions that may begin with a list that others begin with too.
 //!
 //! What nearly every schema can say, strings and numbers and the values that are left open, are the same expressions in all
-//! of them. They are made once. Whatever is built after them shares them, and holds its own behind them: to copy them took as
-//! long as to read a usual schema, and memory that nobody had touched before.
+//! of them. They are made once. Whatever is built after them shares them, and holds its own behind them: copies would be fresh
+//! memory for every grammar.
 
 use std::ops::Index;
 use std::sync::Arc;
