@@ -89,11 +89,12 @@ impl Generation {
             SymbolKind::Terminal(state) => {
                 // A key that is not excluded ends where a plain string does, whose states are known.
                 let state = terminals.saturate(state);
-                let mut at = terminals.plain(state).unwrap_or(state);
-                bytes.iter().any(|&byte| {
-                    at = terminals.step(at, byte);
-                    terminals.is_nullable(at)
-                })
+                let start = terminals.plain(state).unwrap_or(state);
+                let next = |at: &mut TerminalId, &byte: &u8| {
+                    *at = terminals.step(*at, byte);
+                    Some(*at).filter(|&at| at != TerminalId::NEVER)
+                };
+                bytes.iter().scan(start, next).any(|at| terminals.is_nullable(at))
             }
             _ => true,
         })

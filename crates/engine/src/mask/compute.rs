@@ -18,7 +18,7 @@ use super::tokens::{Mask, Part, Parts};
 use super::walker::{Pending, Walker};
 use crate::config::{LOST_HOLE, MaskSlot, SetId, SymbolKind, Top};
 use crate::generation::Generation;
-use crate::terminal::TerminalId;
+use crate::terminal::{Spaced, TerminalId};
 use crate::vocab::TokenId;
 use crate::vocab::trie::{NodeIndex, Trie};
 
@@ -384,7 +384,13 @@ impl Generation {
         nesting: u32,
     ) -> Arc<KeptPart> {
         let mut walker = Walker::nested(self, nesting);
-        walker.apply(state, self.table_for(trie, node, state), trie, rest);
+        let is_all = node == Trie::ROOT && trie.number() == self.tokens().index().trie().number();
+        match if is_all { self.thinly_spaced(state) } else { None } {
+            Some(Spaced { spaces, then }) => {
+                walker.apply_spaced(self.table_for(trie, node, spaces), then, trie, rest);
+            }
+            None => walker.apply(state, self.table_for(trie, node, state), trie, rest),
+        }
         let (parts, pending) = walker.finish();
         let weight = weight(&pending).unwrap_or(usize::MAX);
         let kept = Arc::new(KeptPart { parts, pending, weight });

@@ -12,6 +12,14 @@ use crate::terminal::{Spaced, TerminalId};
 use crate::vocab::trie::{NodeIndex, Trie};
 
 impl Generation {
+    /// How a state reads spaces, if few tokens go on behind them, so that they are quicker walked than a table is made. Not
+    /// if one byte is all: there are few such states, and their tables are known.
+    pub(super) fn thinly_spaced(&self, state: TerminalId) -> Option<Spaced> {
+        let arena = self.terminals();
+        let is_thin = |next: TerminalId| !arena.is_nullable(next) && arena.is_thin(next);
+        arena.spaced(state).filter(|spaced| arena.row(spaced.then).iter().all(|&(_, _, next)| is_thin(next)))
+    }
+
     /// The table of a state for all tokens, if it is one of spaces and what comes behind them.
     pub(super) fn spaced_table(&self, state: TerminalId) -> Option<TerminalTable> {
         let arena = self.terminals();

@@ -203,6 +203,41 @@ impl<'g> Walker<'g> {
         }
     }
 
+    /// The same for a state of spaces and what comes behind them, for all tokens. What comes behind is read where the spaces
+    /// end, as though it were a terminal of its own, and so needs no table.
+    pub(super) fn apply_spaced(
+        &mut self,
+        all_spaces: &'g Arc<TerminalTable>,
+        then: TerminalId,
+        trie: &'g Arc<Trie>,
+        rest: SetId,
+    ) {
+        self.parts.push(&all_spaces.stay);
+        let terminals = self.generation.terminals();
+        match &all_spaces.exits {
+            Exits::Few(ends) => {
+                for &node in ends {
+                    self.walk(trie, node, then, rest);
+                }
+            }
+            Exits::ByByte(exits) => {
+                for exit in exits {
+                    let next = terminals.next_dense(then, exit.byte);
+                    if next == TerminalId::NEVER {
+                        continue;
+                    }
+                    for &node in &exit.large {
+                        self.enter(trie, node, next, rest);
+                    }
+                    if let Some(merged) = exit.merged(trie) {
+                        self.enter(merged, Trie::ROOT, next, rest);
+                    }
+                }
+            }
+        }
+        self.walk(trie, Trie::ROOT, then, rest);
+    }
+
     /// Goes on with what ran into a hole, now that `rest` is known to be in it.
     pub(super) fn resume(&mut self, pending: &'g Pending, rest: SetId) {
         match pending {
