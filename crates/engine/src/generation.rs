@@ -17,8 +17,8 @@ use crate::content::Contents;
 use crate::limits::PROCESS;
 use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
 use crate::seldom::Seldom;
-use crate::terminal::{Arena, TerminalId};
-use crate::vocab::TokenTable;
+use crate::terminal::{Arena, CommonTerms, TerminalId};
+use crate::vocab::{self, TokenTable};
 
 /// The tables of a compiled grammar.
 pub(crate) struct Generation {
@@ -60,11 +60,20 @@ const ACCOUNT_STEP: usize = 64 << 10;
 impl Generation {
     /// Empty tables. They are large in themselves, so they are not moved once they are made.
     pub(crate) fn new(machine: Arc<Machine>, tokens: Arc<TokenTable>) -> Arc<Self> {
+        Self::with_common(machine, tokens, common_terms())
+    }
+
+    fn with_common(
+        machine: Arc<Machine>,
+        tokens: Arc<TokenTable>,
+        common: Option<&'static CommonTerms>,
+    ) -> Arc<Self> {
         let entry_states = machine.exprs.iter().map(|_| AtomicU32::new(0)).collect();
         Arc::new(Generation {
             terminals: Arena::new(
                 tokens.max_token_bytes(),
                 machine.tagged.iter().map(|tagged| Arc::clone(&tagged.text)),
+                common,
             ),
             sets: Sets::new(),
             rows: Rows::default(),
@@ -262,6 +271,18 @@ impl Generation {
     pub(crate) fn is_retired(&self) -> bool {
         self.retired.load(Ordering::Acquire)
     }
+}
+
+/// The terms that all generations begin with: those that are met along the text of a sample.
+pub(crate) fn common_terms() -> Option<&'static CommonTerms> {
+    static COMMON: OnceLock<Option<CommonTerms>> = OnceLock::new();
+    let make = || {
+        let (machine, text) = vocab::sample()?;
+        let generation = Generation::with_common(Arc::new(machine), TokenTable::none(), None);
+        generation.step_bytes(generation.start(), text);
+        CommonTerms::of(generation.terminals())
+    };
+    COMMON.get_or_init(make).as_ref()
 }
 
 /// A generation that is smaller than this is left alone when the process is over its limit.

@@ -228,7 +228,8 @@ impl Generation {
 
     /// The token table of a saturated state.
     fn table(&self, state: TerminalId) -> &Arc<TerminalTable> {
-        self.terminals().table_slot(state).get_or_init(|| {
+        let common = self.tokens().index().common_table(state);
+        common.unwrap_or_else(|| self.terminals().table_slot(state)).get_or_init(|| {
             if let Some(plain) = self.terminals().plain(state) {
                 return self.key_table(self.tokens().index().trie(), Trie::ROOT, state, plain);
             }

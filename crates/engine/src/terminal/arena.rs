@@ -14,7 +14,7 @@ use super::json_text::Escape;
 use super::key::{Key, TextByte};
 use super::saturate::Ahead;
 use super::shape_row::{Endless, ShapeRow};
-use crate::interner::Interner;
+use crate::interner::{Beginning, Interner};
 use crate::mask::TerminalTable;
 use crate::seldom::Seldom;
 
@@ -111,8 +111,11 @@ pub(super) struct Walked {
     pub(super) saturated: [OnceLock<TerminalId>; Ahead::COUNT],
     pub(super) distance: OnceLock<Distance>,
     pub(super) fingerprint: OnceLock<u128>,
-    pub(super) table: OnceLock<Arc<TerminalTable>>,
+    pub(super) table: TableSlot,
 }
+
+/// Where a token table is kept once it is known.
+pub(crate) type TableSlot = OnceLock<Arc<TerminalTable>>;
 
 impl Entry {
     #[inline]
@@ -173,22 +176,33 @@ pub(crate) struct Arena {
     pub(super) longest_token: u32,
 }
 
+/// Terms that many arenas begin with, see [`common`](super::common).
+pub(crate) struct CommonTerms {
+    pub(super) entries: Beginning<Entry>,
+    pub(super) literals: Beginning<Literal>,
+    pub(super) any_text: TerminalId,
+}
+
 /// A row with more ranges than this gets a dense copy when it is walked.
 const SPARSE_ROW: usize = 3;
 
 impl Arena {
-    /// An arena for texts with tags and everything else.
-    pub(crate) fn new(longest_token: usize, texts: impl Iterator<Item = Arc<TagText>>) -> Self {
+    /// An arena for texts with tags and everything else. It begins with some terms, if they are given.
+    pub(crate) fn new(
+        longest_token: usize,
+        texts: impl Iterator<Item = Arc<TagText>>,
+        common: Option<&'static CommonTerms>,
+    ) -> Self {
         let arena = Arena {
             tagged: texts.map(|text| Tagged { text, fingerprint: OnceLock::new() }).collect(),
-            entries: Interner::new(),
-            literals: Interner::new(),
+            entries: Interner::after(common.map(|common| &common.entries)),
+            literals: Interner::after(common.map(|common| &common.literals)),
             automata: Seldom::default(),
             runs: Seldom::default(),
             exclusions: Seldom::default(),
             texts: Seldom::default(),
             row_bytes: AtomicUsize::new(0),
-            any_text: OnceLock::new(),
+            any_text: common.map_or_else(OnceLock::new, |common| OnceLock::from(common.any_text)),
             longest_token: longest_token as u32,
         };
         let never = arena.intern(&Term::Never);
@@ -210,8 +224,8 @@ impl Arena {
         self.entry(id).nullable
     }
 
-    /// Where a state's token table is kept once it is known.
-    pub(crate) fn table_slot(&self, id: TerminalId) -> &OnceLock<Arc<TerminalTable>> {
+    /// Where the token table of a state is kept that is not common to all grammars.
+    pub(crate) fn table_slot(&self, id: TerminalId) -> &TableSlot {
         &self.entry(id).walked.table
     }
 

@@ -19,6 +19,7 @@
 mod arena;
 mod bounded;
 mod carry;
+mod common;
 mod convert;
 mod counted;
 mod derive;
@@ -38,7 +39,7 @@ mod spaced;
 mod spelling;
 mod tagged;
 
-pub(crate) use arena::{Arena, TerminalId};
+pub(crate) use arena::{Arena, CommonTerms, TableSlot, TerminalId};
 pub(crate) use counted::Turns;
 pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;

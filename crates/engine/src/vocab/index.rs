@@ -7,7 +7,9 @@ use super::shapes::Shapes;
 use super::trie::Trie;
 use super::{TokenId, TokenTable};
 use crate::config::Crossing;
+use crate::generation::common_terms;
 use crate::mask::{Doubtful, SharedMasks, SharedParts, SharedTables};
+use crate::terminal::{CommonTerms, TableSlot, TerminalId};
 
 /// The trie of all tokens, their shapes, and the token tables of terminals.
 pub(crate) struct TokenIndex {
@@ -20,6 +22,8 @@ pub(crate) struct TokenIndex {
     /// The masks, and parts of masks, that grammars share.
     pub(crate) masks: SharedMasks,
     pub(crate) parts: SharedParts,
+    /// Those of the terms that all grammars have in common, by their numbers.
+    common_tables: OnceLock<Box<[TableSlot]>>,
     crossing: OnceLock<Arc<Crossing>>,
     /// The tokens that may hold two keys.
     pub(crate) doubtful: Doubtful,
@@ -42,6 +46,7 @@ impl TokenIndex {
             tables: SharedTables::default(),
             masks: SharedMasks::default(),
             parts: SharedParts::default(),
+            common_tables: OnceLock::new(),
             crossing: OnceLock::new(),
             doubtful: Doubtful::default(),
         }
@@ -60,6 +65,13 @@ impl TokenIndex {
                 |token: &u32| table.token_bytes(TokenId(*token)).iter().filter(is_quote).nth(1).is_some();
             (0..table.len() as u32).filter(has_two).collect()
         })
+    }
+
+    /// Where the table of a term is kept that all grammars have in common; `None` of another.
+    pub(crate) fn common_table(&self, state: TerminalId) -> Option<&TableSlot> {
+        let slots = || common_terms().map_or(0, CommonTerms::len);
+        let make = || (0..slots()).map(|_| OnceLock::new()).collect();
+        self.common_tables.get_or_init(make).get(state.0 as usize)
     }
 
     /// The tokens that reach from one item of an array into the next.

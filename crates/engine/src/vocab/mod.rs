@@ -44,6 +44,7 @@ pub use error::{VocabError, VocabErrorKind};
 pub(crate) use index::TokenIndex;
 pub use kind::VocabKind;
 pub use table::{Fingerprint, TokenTable};
+pub(crate) use warm::sample;
 
 use table::TokenTableBuilder;
 

@@ -59,6 +59,11 @@ pub struct TokenTable {
 }
 
 impl TokenTable {
+    /// A table without tokens.
+    pub(crate) fn none() -> Arc<Self> {
+        TokenTableBuilder::default().finish()
+    }
+
     /// How many ids there are, those without bytes included: the width of a mask in bits.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1

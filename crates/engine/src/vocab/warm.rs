@@ -50,6 +50,11 @@ const FORMATS: [(&str, &str); 7] = [
     ("regex", "\"^[a-z]+(.*|a)"),
 ];
 
+/// A plain schema, compiled, and a text of it: what any grammar of JSON has.
+pub(crate) fn sample() -> Option<(Machine, &'static [u8])> {
+    Some((machine(SCHEMA)?, TEXT))
+}
+
 /// Makes the tables for `tokens`.
 pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
     if tokens.len() >= WORTH_WARMING {
