@@ -69,7 +69,7 @@ impl<T: 'static> Interner<T> {
     pub(crate) fn into_beginning(self) -> Beginning<T> {
         debug_assert!(self.beginning.is_none());
         let mut index = HashTable::new();
-        for (hash, id) in self.shards.into_iter().flat_map(|shard| shard.into_inner()) {
+        for (hash, id) in self.shards.into_iter().flat_map(Mutex::into_inner) {
             index.insert_unique(hash, (hash, id), |&(hash, _)| hash);
         }
         Beginning { values: self.values.into_iter().collect(), index }

@@ -412,9 +412,18 @@ impl Generation {
         let lost = self.lost_by_key().get_or_make((trie.number(), node, state), || {
             let nodes = excluded_nodes(self.terminals(), trie, node, state, plain);
             let lost = self.lost_by_nodes().get_or_make((trie.number(), nodes.as_slice().into()), || {
-                let tokens = tokens_under(trie, &nodes);
-                self.note_table(size_of_val(&*tokens));
-                Arc::new(Lost(tokens.into()))
+                let make = || Arc::new(Lost(tokens_under(trie, &nodes).into()));
+                // Most keys lose the same: what goes on behind a closing quote.
+                let lost = match *nodes {
+                    [node] => self.tokens().index().lost.get_or_make(
+                        (trie.number(), node),
+                        Lost::memory_bytes,
+                        make,
+                    ),
+                    _ => make(),
+                };
+                self.note_table(lost.memory_bytes());
+                lost
             });
             Arc::clone(lost)
         });

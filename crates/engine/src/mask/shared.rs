@@ -44,6 +44,8 @@ pub(crate) struct PartKey {
 pub(crate) type SharedTables = Shared<TableKey, TerminalTable>;
 /// The masks of states on top of stacks.
 pub(crate) type SharedParts = Shared<PartKey, KeptPart>;
+/// What keys lose where a single subtree is excluded, by the number of the trie and the node.
+pub(crate) type SharedLost = Shared<(u64, NodeIndex), Lost>;
 /// The masks of tops of configurations.
 pub(crate) type SharedMasks = Shared<Content, KeptMask>;
 
@@ -127,6 +129,10 @@ pub(crate) struct Lost(pub(super) Box<[u32]>);
 pub(crate) struct LostId(usize);
 
 impl Lost {
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+
     pub(super) fn id(self: &Arc<Self>) -> LostId {
         LostId(Arc::as_ptr(self) as usize)
     }

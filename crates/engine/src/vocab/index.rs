@@ -8,7 +8,7 @@ use super::trie::Trie;
 use super::{TokenId, TokenTable};
 use crate::config::Crossing;
 use crate::generation::common_terms;
-use crate::mask::{Doubtful, SharedMasks, SharedParts, SharedTables};
+use crate::mask::{Doubtful, SharedLost, SharedMasks, SharedParts, SharedTables};
 use crate::terminal::{CommonTerms, TableSlot, TerminalId};
 
 /// The trie of all tokens, their shapes, and the token tables of terminals.
@@ -22,6 +22,8 @@ pub(crate) struct TokenIndex {
     /// The masks, and parts of masks, that grammars share.
     pub(crate) masks: SharedMasks,
     pub(crate) parts: SharedParts,
+    /// What keys lose for what they exclude.
+    pub(crate) lost: SharedLost,
     /// Those of the terms that all grammars have in common, by their numbers.
     common_tables: OnceLock<Box<[TableSlot]>>,
     crossing: OnceLock<Arc<Crossing>>,
@@ -46,6 +48,7 @@ impl TokenIndex {
             tables: SharedTables::default(),
             masks: SharedMasks::default(),
             parts: SharedParts::default(),
+            lost: SharedLost::default(),
             common_tables: OnceLock::new(),
             crossing: OnceLock::new(),
             doubtful: Doubtful::default(),
@@ -96,5 +99,6 @@ impl TokenIndex {
             + self.tables.memory_bytes()
             + self.masks.memory_bytes()
             + self.parts.memory_bytes()
+            + self.lost.memory_bytes()
     }
 }
