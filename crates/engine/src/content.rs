@@ -13,6 +13,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -49,8 +50,32 @@ pub(crate) struct Contents {
     sets: Known<SetId, Option<Content>>,
     nodes: Known<NodeId, Option<Content>>,
     exprs: Known<ExprId, Content>,
+    /// Those of the expressions that the machine shares with others.
+    shared_exprs: OnceLock<SharedContents>,
     /// How many are known.
     count: AtomicUsize,
+}
+
+/// The contents of expressions, by number; `None` is known to have none.
+type SharedContents = Arc<[Option<Content>]>;
+
+/// The contents of expressions that many machines begin with. There are few such lists in a process, and they are made once.
+fn shared_contents(exprs: &Arc<[Expr]>) -> SharedContents {
+    static KNOWN: Mutex<Vec<(Arc<[Expr]>, SharedContents)>> = Mutex::new(Vec::new());
+    const MOST_LISTS: usize = 16;
+    let mut known = KNOWN.lock();
+    if let Some((_, contents)) = known.iter().find(|(list, _)| Arc::ptr_eq(list, exprs)) {
+        return Arc::clone(contents);
+    }
+    let mut contents: Vec<Option<Content>> = Vec::with_capacity(exprs.len());
+    for expr in exprs.iter() {
+        contents.push(hash_expr(expr, |child| contents[child.index()]));
+    }
+    let contents: SharedContents = contents.into();
+    if known.len() < MOST_LISTS {
+        known.push((Arc::clone(exprs), Arc::clone(&contents)));
+    }
+    contents
 }
 
 /// What is known, by number.
@@ -175,17 +200,25 @@ impl Generation {
 
     fn expr_content(&self, expr: ExprId) -> Option<Content> {
         let exprs = &self.contents().exprs;
+        let shared = self.contents().shared_exprs.get_or_init(|| {
+            self.machine().exprs.shared().map_or_else(|| Arc::new([]) as SharedContents, shared_contents)
+        });
+        if let Some(&content) = shared.get(expr.index()) {
+            return content;
+        }
+        let is_missing = |id: &ExprId| id.index() >= shared.len() && exprs.get(*id).is_none();
         let mut stack = vec![expr];
         while let Some(&at) = stack.last() {
-            if exprs.get(at).is_some() {
+            if !is_missing(&at) {
                 stack.pop();
                 continue;
             }
             let waiting = stack.len();
             let children = self.machine().expr(at).children();
-            stack.extend(children.iter().copied().filter(|&child| exprs.get(child).is_none()));
+            stack.extend(children.iter().copied().filter(is_missing));
             if stack.len() == waiting {
-                let known = |child: &ExprId| exprs.get(*child);
+                let known =
+                    |child: &ExprId| shared.get(child.index()).copied().unwrap_or_else(|| exprs.get(*child));
                 let content = hash_expr(self.machine().expr(at), known)?;
                 exprs.get_or_make(at, || content);
                 self.contents().note_one();

@@ -71,7 +71,7 @@ impl Generation {
         let entry_states = machine.exprs.iter().map(|_| AtomicU32::new(0)).collect();
         Arc::new(Generation {
             terminals: Arena::new(
-                tokens.max_token_bytes(),
+                Arc::clone(tokens.reach()),
                 machine.tagged.iter().map(|tagged| Arc::clone(&tagged.text)),
                 common,
             ),

@@ -300,23 +300,6 @@ impl Generation {
 }
 
 impl Generation {
-    /// Whether a member of a list may begin next. What may begin depends on all that the list has had, so a top of such a
-    /// configuration would tell nothing.
-    pub(crate) fn is_before_member(&self, config: SetId) -> bool {
-        let is_before = |symbol: Symbol| match symbol.kind() {
-            SymbolKind::Frame(node, number) if number > 0 && self.machine().node(node).list.is_some() => {
-                matches!(self.lists().place(number).place.phase, Phase::Before | Phase::Quoted)
-            }
-            _ => false,
-        };
-        let sets = self.sets();
-        sets.items(config)
-            .iter()
-            .any(|&(_, rest)| sets.items(rest).iter().any(|&(symbol, _)| is_before(symbol)))
-    }
-}
-
-impl Generation {
     /// The bytes that may be read next on top of a stack, if a list stands in a key there: perhaps too many, but cheap to
     /// know.
     pub(crate) fn key_bytes(&self, rest: SetId) -> Option<&ByteSet> {

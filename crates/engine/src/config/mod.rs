@@ -10,7 +10,7 @@
 //! - [`sets`]: the hash-consed sets, their union.
 //! - [`close`]: what follows from ending a terminal without reading anything: pops, jumps and calls.
 //! - [`step`]: reading a byte or a token.
-//! - [`truncate`]: the top of a configuration, for masks.
+//! - [`truncate`]: the top of a stack, for masks.
 //! - [`lists`]: places in lists of members.
 //! - [`deadlines`]: rules that may take so many tokens.
 //! - [`distinct`]: arrays of which no two items are equal.
@@ -31,6 +31,6 @@ mod truncate;
 pub(crate) use deadlines::Deadlines;
 pub(crate) use distinct::{Copies, Crossing, Distinct};
 pub(crate) use lists::{KnownCut, Lists, PartCosts, PlaceCosts};
-pub(crate) use sets::{Holes, Item, MaskSlot, SetId, Sets};
+pub(crate) use sets::{Holes, Item, SetId, Sets};
 pub(crate) use symbol::SymbolKind;
-pub(crate) use truncate::{LOST_HOLE, Top};
+pub(crate) use truncate::LOST_HOLE;

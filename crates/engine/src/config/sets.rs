@@ -6,8 +6,8 @@
 //! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or a hole.
 //! 3. A configuration is a set whose items are terminals and tokens; below the top there are only frames.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -53,8 +53,6 @@ pub(crate) struct Links {
     all: OnceLock<Box<[AtomicU32; 256]>>,
     mask: AtomicPtr<KeptMask>,
     fan: OnceLock<Box<Fan>>,
-    /// The mask of a truncated set could not be decided.
-    too_shallow: std::sync::atomic::AtomicBool,
 }
 
 /// A set.
@@ -67,16 +65,6 @@ pub(crate) struct Set {
     links: OnceLock<Box<Links>>,
 }
 
-/// What is known of a set's mask.
-pub(crate) enum MaskSlot<'a> {
-    /// Nothing yet.
-    Unknown,
-    /// More of the stack is needed to tell.
-    TooShallow,
-    /// This.
-    Known(&'a KeptMask),
-}
-
 /// The unions of pairs of sets.
 type Unions = Mutex<HashMap<(SetId, SetId), SetId>>;
 
@@ -84,7 +72,7 @@ type Unions = Mutex<HashMap<(SetId, SetId), SetId>>;
 pub(crate) struct Sets {
     interner: Interner<Set>,
     unions: Seldom<[Unions; 16]>,
-    masks: boxcar::Vec<Arc<KeptMask>>,
+    masks: boxcar::Vec<Box<KeptMask>>,
     /// What items, masks and full step tables take, in bytes.
     link_bytes: AtomicUsize,
 }
@@ -204,18 +192,14 @@ impl Sets {
         all[usize::from(byte)].store(target.0 + 1, Ordering::Release);
     }
 
-    /// What is known of the mask of `id`.
+    /// The mask of `id`, if it is known.
     #[inline]
     #[expect(unsafe_code, reason = "masks are read without a lock or a reference count")]
-    pub(crate) fn mask(&self, id: SetId) -> MaskSlot<'_> {
-        let Some(links) = self.get(id).links.get() else { return MaskSlot::Unknown };
-        let mask = links.mask.load(Ordering::Acquire);
-        if !mask.is_null() {
-            // SAFETY: the pointer was stored by `remember_mask`, and points to a mask that `self.masks` holds. Masks are
-            // only ever appended there and live as long as `self`, whose lifetime the result has.
-            return MaskSlot::Known(unsafe { &*mask });
-        }
-        if links.too_shallow.load(Ordering::Acquire) { MaskSlot::TooShallow } else { MaskSlot::Unknown }
+    pub(crate) fn known_mask(&self, id: SetId) -> Option<&KeptMask> {
+        let mask = self.get(id).links.get()?.mask.load(Ordering::Acquire);
+        // SAFETY: the pointer is null, or was stored by `remember_mask` and points to a mask that `self.masks` holds. Masks
+        // are only ever appended there and live as long as `self`, whose lifetime the result has.
+        unsafe { mask.as_ref() }
     }
 
     /// The fan of `id`, made by `make` if there is none yet.
@@ -233,9 +217,9 @@ impl Sets {
     }
 
     /// Keeps `mask` for `id`, and gives the kept one.
-    pub(crate) fn keep_mask(&self, id: SetId, mask: Arc<KeptMask>) -> &KeptMask {
+    pub(crate) fn keep_mask(&self, id: SetId, mask: KeptMask) -> &KeptMask {
         self.link_bytes.fetch_add(mask.memory_bytes(), Ordering::Relaxed);
-        let at = self.masks.push(mask);
+        let at = self.masks.push(Box::new(mask));
         let mask: &KeptMask = &self.masks[at];
         self.remember_mask(id, mask);
         mask
@@ -244,11 +228,6 @@ impl Sets {
     /// Lets `id` have a mask that is kept for another set.
     pub(crate) fn remember_mask<'s>(&'s self, id: SetId, mask: &'s KeptMask) {
         self.links(id).mask.store(std::ptr::from_ref(mask).cast_mut(), Ordering::Release);
-    }
-
-    /// Notes that the mask of `id` cannot be told without more of the stack.
-    pub(crate) fn remember_too_shallow(&self, id: SetId) {
-        self.links(id).too_shallow.store(true, Ordering::Release);
     }
 
     /// The memory that the sets take, roughly: counted from their numbers.

@@ -18,9 +18,6 @@ use super::sets::{Holes, Item, Items, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
 
-/// The hole that nothing is in.
-const MARK: Holes = 1 << (Holes::BITS - 1);
-
 /// The hole of which is not known what is in it: tokens that run into it must be followed from their start, in the whole
 /// stack.
 pub(crate) const LOST_HOLE: u32 = Holes::BITS - 2;
@@ -51,37 +48,6 @@ struct Cut {
 }
 
 impl Generation {
-    /// The top of `config`: its terminals and tokens, and `depth` counted frames under each. `None` if that would
-    /// make more holes than there are numbers.
-    pub(crate) fn truncate(&self, config: SetId, depth: u32) -> Option<Top> {
-        let mut items = Items::new();
-        let mut cut = Cut::default();
-        let depth = Depth { counted: depth, frames: MAX_FRAMES };
-        for &(symbol, rest) in self.sets().items(config) {
-            let symbol = match symbol.kind() {
-                SymbolKind::Terminal(state) => Symbol::terminal(self.terminals().saturate(state)),
-                _ => symbol,
-            };
-            items.push((symbol, self.truncate_rest(rest, depth, &mut cut)));
-        }
-        let holes = self.renumber(config, &mut cut) | self.mark();
-        let config = self.intern_items(items, self.sets().ends(config), holes);
-        (!cut.overflow).then_some(Top { config, holes: cut.holes })
-    }
-
-    /// The whole of `config`, as a top of itself.
-    pub(crate) fn whole(&self, config: SetId) -> Top {
-        let (sets, mark) = (self.sets(), self.mark());
-        let marked = || self.intern_items(sets.items(config).into(), sets.ends(config), mark);
-        Top { config: if mark == 0 { config } else { marked() }, holes: SmallVec::new() }
-    }
-
-    /// What tells tops from configurations, if there is a need: the mask of a top may hold a few tokens that do not fit
-    /// in all of its configurations.
-    fn mark(&self) -> Holes {
-        if self.remembers_keys() || self.machine().compares_items { MARK } else { 0 }
-    }
-
     /// The same for a stack: `depth` counted frames of it.
     pub(crate) fn truncate_stack(&self, rest: SetId, depth: u32) -> Option<Top> {
         let mut cut = Cut::default();

@@ -16,32 +16,26 @@ use super::shared::{Lost, PartKey, TableKey};
 use super::table::{Narrowed, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
 use super::walker::{Pending, Walker};
-use crate::config::{LOST_HOLE, MaskSlot, SetId, SymbolKind, Top};
+use crate::config::{LOST_HOLE, SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::{Spaced, TerminalId};
 use crate::vocab::TokenId;
 use crate::vocab::trie::{NodeIndex, Trie};
 
-/// How many counted frames the first top has.
-const FIRST_DEPTH: u32 = 1;
-/// The deepest top that is tried before the whole configuration.
-const MAX_DEPTH: u32 = 32;
-/// A top with more places than this to follow is too shallow.
-const MAX_PENDING: usize = 64;
-/// A configuration with more items than this has no top of its own.
+/// In a configuration with more items than this, what leaves a terminal is looked up rather than walked: the next one has
+/// nearly all of them again.
 const MANY_ITEMS: usize = 6;
 
-/// A mask, and what is left to follow for each configuration that has it as its top.
+/// A mask, as it is kept for a configuration.
 pub(crate) struct KeptMask {
     pub(crate) mask: Mask,
-    pub(super) pending: Box<[Pending]>,
     /// Whether the vocabulary's stop tokens would be nothing but text, once somebody asked.
     has_plain_stops: OnceLock<bool>,
 }
 
 impl KeptMask {
-    fn new(mask: Mask, pending: Box<[Pending]>) -> Self {
-        KeptMask { mask, pending, has_plain_stops: OnceLock::new() }
+    fn new(mask: Mask) -> Self {
+        KeptMask { mask, has_plain_stops: OnceLock::new() }
     }
 
     /// Whether `stops`, the vocabulary's stop tokens with their texts, would be nothing but text that goes on behind them:
@@ -60,11 +54,11 @@ impl KeptMask {
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.mask.memory_bytes() + self.pending.iter().map(Pending::memory_bytes).sum::<usize>()
+        self.mask.memory_bytes()
     }
 }
 
-/// The same for a part of masks.
+/// A part of masks, and what is left to follow for each stack of which it is the top.
 pub(crate) struct KeptPart {
     pub(super) parts: Parts,
     pub(super) pending: Box<[Pending]>,
@@ -97,10 +91,7 @@ impl Generation {
     /// The same, with what is kept besides.
     #[inline]
     pub(crate) fn kept_mask(&self, config: SetId) -> &KeptMask {
-        match self.sets().mask(config) {
-            MaskSlot::Known(kept) => kept,
-            _ => self.find_mask(config),
-        }
+        self.sets().known_mask(config).unwrap_or_else(|| self.find_mask(config))
     }
 
     #[cold]
@@ -108,55 +99,9 @@ impl Generation {
         if let Some(forgetful) = self.forgetful(config) {
             return self.take_unfit(config, self.kept_mask(forgetful));
         }
-        if config == self.start() {
-            // Nothing else has its top, and nobody waits as long for any mask as for the first.
-            let (parts, _) = self.walk_items(config, Walker::in_place(self)).finish();
-            return self.keep_fitting(config, Mask::new(&parts));
-        }
-        if self.sets().items(config).len() > MANY_ITEMS || self.is_before_member(config) {
-            let (parts, _) = self.walk_items(config, Walker::new(self)).finish();
-            return self.keep_fitting(config, Mask::new(&parts));
-        }
-        let mut depth = FIRST_DEPTH;
-        let whole = || self.whole(config);
-        loop {
-            let top =
-                if depth > MAX_DEPTH { whole() } else { self.truncate(config, depth).unwrap_or_else(whole) };
-            let kept = match self.sets().mask(top.config) {
-                MaskSlot::Known(kept) => kept,
-                MaskSlot::TooShallow => {
-                    depth *= 2;
-                    continue;
-                }
-                MaskSlot::Unknown => {
-                    let kept = self.mask_of_top(top.config);
-                    if weight(&kept.pending).is_none_or(|weight| weight > MAX_PENDING) {
-                        self.sets().remember_too_shallow(top.config);
-                        depth *= 2;
-                        continue;
-                    }
-                    self.sets().keep_mask(top.config, kept)
-                }
-            };
-            return self.follow(config, &top, kept);
-        }
-    }
-
-    /// The mask of a configuration whose top has the mask `kept`.
-    fn follow<'g>(&'g self, config: SetId, top: &Top, kept: &'g KeptMask) -> &'g KeptMask {
-        if config == top.config {
-            return kept;
-        }
-        let mut walker = Walker::new(self);
-        for pending in &kept.pending {
-            walker.resume(pending, top.holes[pending.hole() as usize]);
-        }
-        let (parts, pending) = walker.finish();
-        debug_assert!(pending.is_empty(), "a whole configuration has no holes");
-        if !parts.is_empty() {
-            return self.keep_fitting(config, kept.mask.with(&parts));
-        }
-        self.take_unfit(config, kept)
+        // Nobody waits as long for any mask as for the first.
+        let walker = if config == self.start() { Walker::in_place(self) } else { Walker::new(self) };
+        self.keep_fitting(config, self.walk_items(config, walker).finish_mask())
     }
 
     /// The mask of a configuration that is `kept` for another, without what does not fit there after all.
@@ -164,7 +109,7 @@ impl Generation {
         let unfit = self.unfit_tokens(config, &kept.mask);
         if !unfit.is_empty() {
             let mask = kept.mask.without(&unfit);
-            return self.sets().keep_mask(config, Arc::new(KeptMask::new(mask, Box::default())));
+            return self.sets().keep_mask(config, KeptMask::new(mask));
         }
         self.sets().remember_mask(config, kept);
         kept
@@ -176,23 +121,7 @@ impl Generation {
         if !unfit.is_empty() {
             mask = mask.without(&unfit);
         }
-        self.sets().keep_mask(config, Arc::new(KeptMask::new(mask, Box::default())))
-    }
-
-    /// The mask of the top of a configuration. Grammars share it where they can.
-    fn mask_of_top(&self, top: SetId) -> Arc<KeptMask> {
-        let compute = || {
-            let (parts, pending) = self.walk_items(top, Walker::new(self)).finish();
-            Arc::new(KeptMask::new(Mask::new(&parts), pending))
-        };
-        match self.content(top) {
-            Some(content) => {
-                // Some day it may get a row.
-                let bytes = |kept: &KeptMask| kept.memory_bytes() + 4 * self.words();
-                self.tokens().index().masks.get_or_make(content, bytes, compute)
-            }
-            None => compute(),
-        }
+        self.sets().keep_mask(config, KeptMask::new(mask))
     }
 
     /// A walk from the terminals and tokens of a configuration.
@@ -412,37 +341,49 @@ impl Generation {
         let lost = self.lost_by_key().get_or_make((trie.number(), node, state), || {
             let nodes = excluded_nodes(self.terminals(), trie, node, state, plain);
             let lost = self.lost_by_nodes().get_or_make((trie.number(), nodes.as_slice().into()), || {
-                let make = || Arc::new(Lost(tokens_under(trie, &nodes).into()));
+                let node = if let [node] = *nodes { Some(node) } else { None };
+                let make = || Arc::new(Lost { tokens: tokens_under(trie, &nodes).into(), node });
                 // Most keys lose the same: what goes on behind a closing quote.
-                let lost = match *nodes {
-                    [node] => self.tokens().index().lost.get_or_make(
-                        (trie.number(), node),
-                        Lost::memory_bytes,
-                        make,
-                    ),
-                    _ => make(),
-                };
+                let lost = node.map_or_else(make, |node| {
+                    self.tokens().index().lost.get_or_make((trie.number(), node), Lost::memory_bytes, make)
+                });
                 self.note_table(lost.memory_bytes());
                 lost
             });
             Arc::clone(lost)
         });
-        if lost.0.is_empty() {
+        if lost.tokens.is_empty() {
             return self.mask_under(trie, node, plain, rest, nesting);
         }
         self.key_masks().get_or_make((trie.number(), node, plain, rest, lost.id()), || {
-            let all = self.mask_under(trie, node, plain, rest, nesting);
-            let Some(pending) = Pending::all_without(&all.pending, &lost.0) else {
-                return self.compute_mask_under(trie, node, state, rest, nesting);
-            };
-            let weight = weight(&pending).unwrap_or(usize::MAX);
-            let without = |part: &Arc<Part>| {
-                let has_lost = lost.0.iter().any(|&token| part.contains(token));
-                if has_lost { Arc::new(part.without(&lost.0)) } else { Arc::clone(part) }
-            };
-            let kept = Arc::new(KeptPart { parts: all.parts.iter().map(without).collect(), pending, weight });
-            self.note_table(kept.memory_bytes());
-            kept
+            let compute =
+                || self.compute_key_mask_under(trie, node, (state, plain), rest, nesting, &lost.tokens);
+            let Some((lost, rest)) = lost.node.zip(self.content(rest)) else { return compute() };
+            let key = PartKey { state: self.terminals().fingerprint(plain), rest, trie: trie.number(), node };
+            self.tokens().index().key_parts.get_or_make((key, lost), KeptPart::memory_bytes, compute)
         })
+    }
+
+    fn compute_key_mask_under(
+        &self,
+        trie: &Arc<Trie>,
+        node: NodeIndex,
+        (state, plain): (TerminalId, TerminalId),
+        rest: SetId,
+        nesting: u32,
+        lost: &[u32],
+    ) -> Arc<KeptPart> {
+        let all = self.mask_under(trie, node, plain, rest, nesting);
+        let Some(pending) = Pending::all_without(&all.pending, lost) else {
+            return self.compute_mask_under(trie, node, state, rest, nesting);
+        };
+        let weight = weight(&pending).unwrap_or(usize::MAX);
+        let without = |part: &Arc<Part>| {
+            let has_lost = lost.iter().any(|&token| part.contains(token));
+            if has_lost { Arc::new(part.without(lost)) } else { Arc::clone(part) }
+        };
+        let kept = Arc::new(KeptPart { parts: all.parts.iter().map(without).collect(), pending, weight });
+        self.note_table(kept.memory_bytes());
+        kept
     }
 }

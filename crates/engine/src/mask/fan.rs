@@ -23,12 +23,11 @@ impl Fan {
             let SymbolKind::Terminal(state) = symbol.kind() else { continue };
             let state = terminals.saturate(state);
             let mut add = |byte: u8| bytes[usize::from(byte) / 64] |= 1 << (byte % 64);
-            match terminals.forced_text(state) {
-                Some(text) => text.first_bytes().for_each(add),
-                None => {
-                    for &(low, high, _) in terminals.row(state) {
-                        (low..=high).for_each(&mut add);
-                    }
+            if terminals.has_forced_texts(state) {
+                terminals.forced_texts(state).for_each(|text| text.first_bytes().for_each(&mut add));
+            } else {
+                for &(low, high, _) in terminals.row(state) {
+                    (low..=high).for_each(&mut add);
                 }
             }
             states.push((state, below));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::compute::{KeptMask, KeptPart};
+use super::compute::KeptPart;
 use super::table::TerminalTable;
 use crate::config::SetId;
 use crate::content::Content;
@@ -46,8 +46,8 @@ pub(crate) type SharedTables = Shared<TableKey, TerminalTable>;
 pub(crate) type SharedParts = Shared<PartKey, KeptPart>;
 /// What keys lose where a single subtree is excluded, by the number of the trie and the node.
 pub(crate) type SharedLost = Shared<(u64, NodeIndex), Lost>;
-/// The masks of tops of configurations.
-pub(crate) type SharedMasks = Shared<Content, KeptMask>;
+/// The masks of plain strings on top of stacks, without the one subtree that a key loses.
+pub(crate) type SharedKeyParts = Shared<(PartKey, NodeIndex), KeptPart>;
 
 /// What grammars share, by what it is for.
 pub(crate) struct Shared<K, V>(Mutex<State<K, V>>);
@@ -121,8 +121,13 @@ impl<K: Eq + Hash, V> State<K, V> {
     }
 }
 
-/// The tokens that a key loses for what it excludes: sorted.
-pub(crate) struct Lost(pub(super) Box<[u32]>);
+/// What a key loses for what it excludes.
+pub(crate) struct Lost {
+    /// Sorted.
+    pub(super) tokens: Box<[u32]>,
+    /// The subtree that these are, if it is one.
+    pub(super) node: Option<NodeIndex>,
+}
 
 /// What tells the losses of a generation apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,7 +135,7 @@ pub(crate) struct LostId(usize);
 
 impl Lost {
     pub(super) fn memory_bytes(&self) -> usize {
-        size_of_val(&*self.0)
+        size_of_val(&*self.tokens)
     }
 
     pub(super) fn id(self: &Arc<Self>) -> LostId {

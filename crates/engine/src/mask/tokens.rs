@@ -179,28 +179,20 @@ const FEW_EXTRA: usize = 96;
 const WORDS_A_BIT: usize = 8;
 
 impl Mask {
-    /// The mask of these parts.
-    pub(crate) fn new(parts: &[Arc<Part>]) -> Self {
-        Mask::of(parts.iter(), &[])
-    }
-
-    /// The mask with some more parts.
-    pub(crate) fn with(&self, parts: &[Arc<Part>]) -> Self {
-        Mask::of(self.based.iter().chain(parts), &self.extra)
-    }
-
-    fn of<'p>(parts: impl Iterator<Item = &'p Arc<Part>> + Clone, extra: &[u32]) -> Self {
-        let count = parts.clone().map(|part| part.extra.len()).sum::<usize>();
-        let mut all = Vec::with_capacity(extra.len() + count);
-        all.extend_from_slice(extra);
-        let mut based = SmallVec::new();
-        for part in parts {
+    /// The mask of some parts, each taken once, and single tokens, where `words` is the width of a row.
+    pub(crate) fn new(words: usize, parts: &[&Arc<Part>], mut extra: Vec<u32>) -> Self {
+        let mut based: SmallVec<[Arc<Part>; 2]> = SmallVec::new();
+        for (at, &part) in parts.iter().enumerate() {
             match part.base {
+                _ if parts[..at].iter().any(|known| Arc::ptr_eq(known, part)) => {}
                 Some(_) => based.push(Arc::clone(part)),
-                None => all.extend_from_slice(&part.extra),
+                None => extra.extend_from_slice(&part.extra),
             }
         }
-        Mask { based, extra: all.into(), fills: AtomicU8::new(0), row: OnceLock::new() }
+        if extra.len() > most(words) {
+            based.push(Arc::new(Part::new(words, None, std::mem::take(&mut extra))));
+        }
+        Mask { based, extra: extra.into(), fills: AtomicU8::new(0), row: OnceLock::new() }
     }
 
     /// The mask without `tokens`, which are sorted.
@@ -298,7 +290,7 @@ mod tests {
     fn what_one_part_loses_another_may_have() {
         let even = Part::new(WORDS, Some(&row((0..600).step_by(2))), vec![1, 3]).without(&[1, 4, 10, 12]);
         let threes = Part::new(WORDS, Some(&row((0..600).step_by(3))), vec![]).without(&[6, 12]);
-        let mask = Mask::new(&gather(WORDS, &[&Arc::new(even), &Arc::new(threes)], vec![700, 10]));
+        let mask = Mask::new(WORDS, &[&Arc::new(even), &Arc::new(threes)], vec![700, 10]);
         let is_even = |token: u32| token.is_multiple_of(2) && ![4, 10, 12].contains(&token);
         let is_three = |token: u32| token.is_multiple_of(3) && ![6, 12].contains(&token);
         let expected: Vec<u32> =
@@ -313,7 +305,7 @@ mod tests {
     #[test]
     fn a_mask_that_is_filled_often_gets_a_row_and_stays_the_same() {
         let extra: Vec<u32> = (0..1_400).step_by(14).collect();
-        let mask = Mask::new(&gather(WORDS, &[], extra.clone()));
+        let mask = Mask::new(WORDS, &[], extra.clone());
         let (mut row, rows) = (vec![0; WORDS], Rows::default());
         let mut has_row_after_fill = || {
             mask.fill(&mut row, &rows);
@@ -331,8 +323,8 @@ mod tests {
         let tokens: Vec<u32> = (0..2_000).step_by(10).collect();
         let base = Part::new(WORDS, Some(&row(tokens.iter().copied())), vec![]);
         let masks = [
-            Mask::new(&gather(WORDS, &[], tokens.clone())),
-            Mask::new(&gather(WORDS, &[&Arc::new(base)], tokens[..150].to_vec())),
+            Mask::new(WORDS, &[], tokens.clone()),
+            Mask::new(WORDS, &[&Arc::new(base)], tokens[..150].to_vec()),
         ];
         let (mut row, rows) = (vec![0; WORDS], Rows::default());
         masks.iter().cycle().take(4 * WORTH_A_ROW).for_each(|mask| mask.fill(&mut row, &rows));
@@ -342,7 +334,7 @@ mod tests {
 
     #[test]
     fn few_tokens_never_get_a_row() {
-        let mask = Mask::new(&gather(WORDS, &[], vec![5, 6]));
+        let mask = Mask::new(WORDS, &[], vec![5, 6]);
         let (mut row, rows) = (vec![0; WORDS], Rows::default());
         (0..9).for_each(|_| mask.fill(&mut row, &rows));
         assert_eq!(rows.memory_bytes(), 0);

@@ -26,15 +26,17 @@ pub(super) fn walk_terminal(
 ) {
     stack.push((root, state));
     while let Some((node, state)) = stack.pop() {
-        if let Some(text) = arena.forced_text(state) {
-            walk_text(trie, node, &text, on_tokens, &mut |read| {
-                if arena.is_nullable(text.then) {
-                    on_end(read, text.then);
-                }
-                if text.then != TerminalId::EMPTY {
-                    stack.push((read, text.then));
-                }
-            });
+        if arena.has_forced_texts(state) {
+            for text in arena.forced_texts(state) {
+                walk_text(trie, node, &text, on_tokens, &mut |read| {
+                    if arena.is_nullable(text.then) {
+                        on_end(read, text.then);
+                    }
+                    if text.then != TerminalId::EMPTY {
+                        stack.push((read, text.then));
+                    }
+                });
+            }
             continue;
         }
         let row = arena.row(state);

@@ -13,7 +13,7 @@ use tokenstile_grammar::regular::ByteSet;
 
 use super::fan::Fan;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
-use super::tokens::{Part, Parts, gather};
+use super::tokens::{Mask, Part, Parts, gather};
 use super::walk::{WalkStack, walk_terminal};
 use crate::config::{Holes, SetId};
 use crate::generation::Generation;
@@ -74,10 +74,10 @@ pub(super) struct Walker<'g> {
     generation: &'g Generation,
     alive: Vec<u32>,
     /// Parts whose tokens are alive as well.
-    parts: Vec<&'g Arc<Part>>,
+    parts: SmallVec<[&'g Arc<Part>; 8]>,
     groups: HashMap<SetId, Group<'g>, FxBuildHasher>,
     /// The stacks whose groups have nodes to follow.
-    waiting: Vec<SetId>,
+    waiting: SmallVec<[SetId; 8]>,
     pending: Vec<Pending>,
     stack: WalkStack,
     /// How many walks this one is part of.
@@ -94,34 +94,47 @@ const FEW_FOR_THIN: usize = 1_000;
 /// The nodes at which a terminal has ended, each with the text and the tag if it read one.
 type Ends = SmallVec<[(NodeIndex, Option<(u32, u32)>); 16]>;
 
+/// How many tokens most walks find one by one, at most.
+const EXPECTED_ALIVE: usize = 64;
+
 /// Walks nest up to this depth; beyond it they are done in place.
 const MAX_NESTING: u32 = 12;
+
+/// A place in a trie.
+type Place<'g> = (&'g Arc<Trie>, NodeIndex);
 
 /// The nodes that go on in one configuration.
 #[derive(Default)]
 struct Group<'g> {
-    nodes: Vec<(&'g Arc<Trie>, NodeIndex)>,
-    /// The first nodes that came, all at once and each once.
-    first: Vec<(&'g Arc<Trie>, NodeIndex)>,
-    /// All that came, once more have come, so that an ambiguous grammar follows each once.
+    /// In the order in which they came, each once, so that an ambiguous grammar follows each once.
+    nodes: SmallVec<[Place<'g>; 4]>,
+    /// How many of them have been followed.
+    followed: usize,
+    /// All of them, once they have come more than once.
     seen: FxHashSet<(u64, NodeIndex)>,
 }
 
 impl<'g> Group<'g> {
     /// Adds nodes, which are all different. Whether there is anything to follow now that there was not before.
     fn add(&mut self, trie: &'g Arc<Trie>, nodes: &[NodeIndex]) -> bool {
-        let waited = !self.nodes.is_empty();
-        if self.first.is_empty() {
-            self.first.extend(nodes.iter().map(|&node| (trie, node)));
-            self.nodes.extend_from_slice(&self.first);
-            return !waited && !self.nodes.is_empty();
+        let waited = self.followed < self.nodes.len();
+        if self.nodes.is_empty() {
+            self.nodes.extend(nodes.iter().map(|&node| (trie, node)));
+        } else {
+            if self.seen.is_empty() {
+                self.seen.extend(self.nodes.iter().map(|(trie, node)| (trie.number(), *node)));
+            }
+            let new = nodes.iter().filter(|&&node| self.seen.insert((trie.number(), node)));
+            self.nodes.extend(new.map(|&node| (trie, node)));
         }
-        if self.seen.is_empty() {
-            self.seen.extend(self.first.iter().map(|(trie, node)| (trie.number(), *node)));
-        }
-        let new = nodes.iter().filter(|&&node| self.seen.insert((trie.number(), node)));
-        self.nodes.extend(new.map(|&node| (trie, node)));
-        !waited && !self.nodes.is_empty()
+        !waited && self.followed < self.nodes.len()
+    }
+
+    /// Those that have not been followed yet.
+    fn take(&mut self) -> SmallVec<[Place<'g>; 4]> {
+        let waiting = self.nodes[self.followed..].into();
+        self.followed = self.nodes.len();
+        waiting
     }
 }
 
@@ -139,10 +152,10 @@ impl<'g> Walker<'g> {
     pub(super) fn nested(generation: &'g Generation, nesting: u32) -> Self {
         Walker {
             generation,
-            alive: Vec::new(),
-            parts: Vec::new(),
+            alive: Vec::with_capacity(EXPECTED_ALIVE),
+            parts: SmallVec::new(),
             groups: HashMap::with_hasher(FxBuildHasher),
-            waiting: Vec::new(),
+            waiting: SmallVec::new(),
             pending: Vec::new(),
             stack: WalkStack::new(),
             nesting,
@@ -370,8 +383,7 @@ impl<'g> Walker<'g> {
 
     fn run(&mut self) {
         while let Some(rest) = self.waiting.pop() {
-            let nodes =
-                self.groups.get_mut(&rest).map(|group| std::mem::take(&mut group.nodes)).unwrap_or_default();
+            let nodes = self.groups.get_mut(&rest).map(Group::take).unwrap_or_default();
             let (fan, holes) = self.fan(rest);
             for hole in numbers(holes) {
                 self.put_down(&nodes, hole);
@@ -393,14 +405,21 @@ impl<'g> Walker<'g> {
     }
 
     /// Puts down that `nodes` ran into a hole.
-    fn put_down(&mut self, nodes: &[(&'g Arc<Trie>, NodeIndex)], hole: u32) {
+    fn put_down(&mut self, nodes: &[Place<'g>], hole: u32) {
         for group in nodes.chunk_by(|a, b| a.0.number() == b.0.number()) {
             let nodes = group.iter().map(|&(_, node)| node).collect();
             self.pending.push(Pending::Nodes { trie: Arc::clone(group[0].0), nodes, hole });
         }
     }
 
-    /// Follows everything to its end. The tokens that are alive, and what ran into holes.
+    /// Follows everything to its end. The mask of the tokens that are alive.
+    pub(super) fn finish_mask(mut self) -> Mask {
+        self.run();
+        debug_assert!(self.pending.is_empty(), "a whole configuration has no holes");
+        Mask::new(self.generation.words(), &self.parts, self.alive)
+    }
+
+    /// The same for a part of a walk. The tokens that are alive, and what ran into holes.
     pub(super) fn finish(mut self) -> (Parts, Box<[Pending]>) {
         self.run();
         (gather(self.generation.words(), &self.parts, self.alive), self.pending.into())

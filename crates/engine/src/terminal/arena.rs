@@ -10,6 +10,7 @@ use tokenstile_grammar::regular::{CharSet, Dfa, TagText};
 use super::bounded::Distance;
 use super::exclusion::{Exclusion, Run};
 use super::fingerprint::automaton_fingerprint;
+use super::forced::Begins;
 use super::json_text::Escape;
 use super::key::{Key, TextByte};
 use super::saturate::Ahead;
@@ -17,6 +18,7 @@ use super::shape_row::{Endless, ShapeRow};
 use crate::interner::{Beginning, Interner};
 use crate::mask::TerminalTable;
 use crate::seldom::Seldom;
+use crate::vocab::reach::Reach;
 
 /// The number of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,8 +96,8 @@ pub(super) struct Entry {
     pub(super) nullable: bool,
     /// Whether a finite bound above one is in it, or a key, so that it may saturate.
     pub(super) counts: bool,
-    /// Whether it begins with a text that must come, see [`Arena::forced_text`].
-    pub(super) is_forced: bool,
+    /// Whether it begins with a text that must come, or one of a few, see [`Arena::forced_texts`].
+    pub(super) begins: Begins,
     pub(super) row: OnceLock<Row>,
     pub(super) walked: Seldom<Walked>,
 }
@@ -118,6 +120,14 @@ pub(super) struct Walked {
 pub(crate) type TableSlot = OnceLock<Arc<TerminalTable>>;
 
 impl Entry {
+    /// What its JSON spellings begin with.
+    pub(super) fn begins_as_text(&self) -> Begins {
+        match self.term {
+            Term::Literal { .. } | Term::Alt(_) => self.begins,
+            _ => Begins::Anyhow,
+        }
+    }
+
     #[inline]
     fn known_dense(&self) -> Option<&[TerminalId; 256]> {
         self.walked.made()?.dense.get().map(|dense| &**dense)
@@ -172,8 +182,8 @@ pub(crate) struct Arena {
     any_text: OnceLock<TerminalId>,
     /// What lists of terms, rows, dense rows and the texts of keys take, in bytes.
     row_bytes: AtomicUsize,
-    /// No token is longer than this, in bytes.
-    pub(super) longest_token: u32,
+    /// How far tokens reach.
+    pub(super) reach: Arc<Reach>,
 }
 
 /// Terms that many arenas begin with, see [`common`](super::common).
@@ -189,7 +199,7 @@ const SPARSE_ROW: usize = 3;
 impl Arena {
     /// An arena for texts with tags and everything else. It begins with some terms, if they are given.
     pub(crate) fn new(
-        longest_token: usize,
+        reach: Arc<Reach>,
         texts: impl Iterator<Item = Arc<TagText>>,
         common: Option<&'static CommonTerms>,
     ) -> Self {
@@ -203,7 +213,7 @@ impl Arena {
             texts: Seldom::default(),
             row_bytes: AtomicUsize::new(0),
             any_text: common.map_or_else(OnceLock::new, |common| OnceLock::from(common.any_text)),
-            longest_token: longest_token as u32,
+            reach,
         };
         let never = arena.intern(&Term::Never);
         let empty = arena.intern(&Term::Empty);
@@ -255,8 +265,15 @@ impl Arena {
             let narrow = |row: &Row| row.len() <= 2 && row.iter().all(|&(low, high, _)| low == high);
             !matches!(self.term(id), Term::Key(_)) && narrow(self.row(id))
         };
-        if let Some(text) = self.forced_text(id) {
-            return text.bytes.len() > 1 || is_narrow(text.then);
+        match self.entry(id).begins {
+            Begins::Texts => return true,
+            Begins::Text => {
+                let text = self.forced_text(id);
+                return text.is_some_and(|text| {
+                    text.bytes.len() > 1 || self.has_forced_texts(text.then) || is_narrow(text.then)
+                });
+            }
+            Begins::Anyhow => {}
         }
         is_narrow(id)
             && !self.row(id).is_empty()
@@ -267,7 +284,8 @@ impl Arena {
     pub(crate) fn is_thin(&self, id: TerminalId) -> bool {
         const FEW_BYTES: usize = 8;
         let count = |row: &Row| row.iter().map(|&(low, high, _)| usize::from(high - low) + 1).sum::<usize>();
-        !matches!(self.term(id), Term::Key(_)) && count(self.row(id)) <= FEW_BYTES
+        self.has_forced_texts(id)
+            || (!matches!(self.term(id), Term::Key(_)) && count(self.row(id)) <= FEW_BYTES)
     }
 
     /// The memory that the terms take, roughly.
@@ -338,7 +356,7 @@ impl Arena {
 
     fn new_entry(&self, term: Term) -> Entry {
         let (nullable, counts) = self.facts(&term);
-        let is_forced = self.begins_with_literal(&term);
+        let begins = self.begins(&term);
         self.note_bytes(match &term {
             Term::Alt(items) => size_of_val(&**items),
             Term::Dispatch(row) => size_of_val(&**row),
@@ -346,7 +364,7 @@ impl Arena {
             Term::KeyRead(text) => text.len(),
             _ => 0,
         });
-        Entry { term, nullable, counts, is_forced, row: OnceLock::new(), walked: Seldom::default() }
+        Entry { term, nullable, counts, begins, row: OnceLock::new(), walked: Seldom::default() }
     }
 
     fn facts(&self, term: &Term) -> (bool, bool) {
@@ -372,15 +390,6 @@ impl Arena {
             Term::Bounded { inner, .. } => (nullable(inner), true),
             Term::Key(_) => (false, true),
             Term::KeyRead(_) => (true, true),
-        }
-    }
-
-    fn begins_with_literal(&self, term: &Term) -> bool {
-        match term {
-            Term::Literal { .. } => true,
-            Term::JsonText { inner, .. } => matches!(self.term(*inner), Term::Literal { .. }),
-            Term::Concat(head, _) => self.entry(*head).is_forced,
-            _ => false,
         }
     }
 

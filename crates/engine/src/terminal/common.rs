@@ -9,9 +9,12 @@
 //! 2. A common term has no bounds, so that it saturates to itself whatever the longest token is.
 //! 3. Token tables depend on the vocabulary, so they are kept there, by the number of the term.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 
 use super::arena::{Arena, CommonTerms, Term, TerminalId};
+use crate::vocab::reach::Reach;
 
 /// More terms than this are not worth it: the sample was not one of what grammars have in common.
 const MOST_TERMS: usize = 4_000;
@@ -19,7 +22,7 @@ const MOST_TERMS: usize = 4_000;
 impl CommonTerms {
     /// The terms of an arena that can be common, and what they lead to.
     pub(crate) fn of(sample: &Arena) -> Option<Self> {
-        let arena = Arena::new(0, std::iter::empty(), None);
+        let arena = Arena::new(Arc::new(Reach::of_any(0)), std::iter::empty(), None);
         let any_text = arena.any_text();
         arena.take_common(sample);
         let mut done = 0;

@@ -10,6 +10,7 @@ use tokenstile_grammar::regular::CharSet;
 
 use super::arena::{Arena, Term, TerminalId};
 use crate::mask::TerminalTable;
+use crate::vocab::reach::Reach;
 use crate::vocab::tokenizer_json::{self, FileOptions};
 use crate::vocab::trie::{NodeIndex, Trie};
 use crate::vocab::{TokenId, Vocab, VocabOptions};
@@ -177,7 +178,7 @@ fn string(arena: &Arena, key: TerminalId) -> TerminalId {
 
 impl Case {
     fn new(language: &Language, names: &[Text], seen: &[Text], remember: bool, longest_token: usize) -> Self {
-        let arena = Arena::new(longest_token, std::iter::empty(), None);
+        let arena = Arena::new(Arc::new(Reach::of_any(longest_token as u32)), std::iter::empty(), None);
         let names_spelled: Vec<String> = names.iter().map(|text| spell(text)).collect();
         let mut exclusion = arena.exclusion(names_spelled.iter().map(String::as_str));
         for text in seen {
@@ -268,7 +269,7 @@ proptest! {
         if case.start == TerminalId::NEVER {
             return Ok(());
         }
-        let other = Arena::new(4, std::iter::empty(), None);
+        let other = Arena::new(Arc::new(Reach::of_any(4)), std::iter::empty(), None);
         for state in case.walk(&mut dice)? {
             let copy = other.carry(&case.arena, state, &mut hashbrown::HashMap::new());
             prop_assert_eq!(next_bytes(&other, copy), next_bytes(&case.arena, state));
@@ -389,7 +390,7 @@ fn tables_with_a_real_vocabulary() {
     };
     let kept = whole.table().iter().filter(is_kept).map(|(_, bytes)| bytes);
     let vocab = Vocab::new(kept, VocabOptions::default()).expect("a vocabulary");
-    let arena = Arena::new(vocab.table().max_token_bytes(), std::iter::empty(), None);
+    let arena = Arena::new(Arc::clone(vocab.table().reach()), std::iter::empty(), None);
     let any = arena.repeat(arena.class(&CharSet::any()), 0, Term::UNBOUNDED);
     let names = ["name", "names", "id", "type", "", "na\"me", "größe", "text", " key"];
     let start = string(&arena, arena.key(any, arena.exclusion(names), false));
@@ -420,13 +421,13 @@ fn tables_with_a_real_vocabulary() {
 /// A thousand keys, one after the other: each set has few runs and costs little.
 #[test]
 fn exclusions_grow_by_one_at_a_time() {
-    let arena = Arena::new(16, std::iter::empty(), None);
+    let arena = Arena::new(Arc::new(Reach::of_any(16)), std::iter::empty(), None);
     let mut exclusion = arena.exclusion(["k5", "declared"]);
     for number in 0..1_000 {
         exclusion = arena.exclude(exclusion, &format!("k{number}"));
     }
     assert_eq!(arena.exclude(exclusion, "k7"), exclusion);
-    let other = Arena::new(16, std::iter::empty(), None);
+    let other = Arena::new(Arc::new(Reach::of_any(16)), std::iter::empty(), None);
     let carried = other.carry_exclusion(&arena, exclusion);
     assert_eq!(other.exclude(carried, "k7"), carried);
     assert_ne!(other.exclude(carried, "new"), carried);

@@ -1,8 +1,9 @@
 //! Saturation: bounds that no token can reach are the same as none.
 //!
 //! A token has at most so many bytes, and each turn of a repeat takes at least one. So for the mask of a state, `e{0,9000}`
-//! is `e*`, and `e{200,}` is a repeat that cannot end. Masks and token tables are kept for saturated states, and a bounded
-//! repeat costs as much as an endless one until its bound comes near.
+//! is `e*`, and `e{200,}` is a repeat that cannot end. Most turns take more: an item of a list has quotes and a comma, of which
+//! no token has many ([`Reach`](crate::vocab::reach::Reach)), and then `e{0,20}` is `e*` too. Masks and token tables are kept
+//! for saturated states, and a bounded repeat costs as much as an endless one until its bound comes near.
 //!
 //! Most tokens are much shorter than the longest. So there are states that agree on short tokens only: [`Arena::relax`]
 //! forgets upper bounds that a short token cannot reach, and the table of a state is that of the relaxed one without the
@@ -100,11 +101,12 @@ impl Arena {
 
     fn rebuild(&self, term: &Term, id: TerminalId, ahead: Ahead) -> TerminalId {
         let done = |id: TerminalId| self.entry(id).known_saturated(ahead.0).unwrap_or(id);
-        let reach = if ahead == Ahead::TOKEN { self.longest_token } else { Ahead::BYTES[ahead.0 - 1] };
+        let reach = if ahead == Ahead::TOKEN { self.reach.longest } else { Ahead::BYTES[ahead.0 - 1] };
         match term {
             Term::Concat(a, b) => self.concat(done(*a), done(*b)),
             Term::Alt(items) => self.alt(items.iter().map(|&item| done(item))),
             &Term::Repeat { body, min, max } => {
+                let reach = reach.min(self.most_turns(body));
                 let min = if ahead == Ahead::TOKEN && min > reach { Term::UNBOUNDED } else { min };
                 let max = if max > reach { Term::UNBOUNDED } else { max };
                 self.repeat(done(body), min, max)
@@ -134,5 +136,26 @@ impl Arena {
             Term::KeyRead(_) if ahead == Ahead::TOKEN => TerminalId::EMPTY,
             _ => id,
         }
+    }
+
+    /// How many turns of a repeat one token can begin, at most: all but the last are whole, and have every byte that no text of
+    /// the body is without.
+    fn most_turns(&self, body: TerminalId) -> u32 {
+        const FAR_ENOUGH: usize = 8;
+        let (mut most, mut has_texts) = (u32::MAX, false);
+        let mut at = body;
+        for _ in 0..FAR_ENOUGH {
+            let (head, tail) = match *self.term(at) {
+                Term::Concat(head, tail) => (head, tail),
+                _ => (at, TerminalId::EMPTY),
+            };
+            let bytes = self.literal_bytes(head).unwrap_or_default();
+            most = bytes.iter().map(|&byte| self.reach.most(byte)).min().unwrap_or(u32::MAX).min(most);
+            has_texts |= matches!(self.term(head), Term::JsonText { .. });
+            at = tail;
+        }
+        // In a JSON text a backslash may stand for the byte. They do not nest, so one that holds others is in none.
+        let escaped = if has_texts { 0 } else { self.reach.most(b'\\') };
+        most.saturating_add(escaped).saturating_add(1)
     }
 }

@@ -8,7 +8,7 @@ use super::trie::Trie;
 use super::{TokenId, TokenTable};
 use crate::config::Crossing;
 use crate::generation::common_terms;
-use crate::mask::{Doubtful, SharedLost, SharedMasks, SharedParts, SharedTables};
+use crate::mask::{Doubtful, SharedKeyParts, SharedLost, SharedParts, SharedTables};
 use crate::terminal::{CommonTerms, TableSlot, TerminalId};
 
 /// The trie of all tokens, their shapes, and the token tables of terminals.
@@ -19,11 +19,11 @@ pub(crate) struct TokenIndex {
     quoted: OnceLock<Box<[u32]>>,
     /// The token tables that grammars share.
     pub(crate) tables: SharedTables,
-    /// The masks, and parts of masks, that grammars share.
-    pub(crate) masks: SharedMasks,
+    /// The parts of masks that grammars share.
     pub(crate) parts: SharedParts,
     /// What keys lose for what they exclude.
     pub(crate) lost: SharedLost,
+    pub(crate) key_parts: SharedKeyParts,
     /// Those of the terms that all grammars have in common, by their numbers.
     common_tables: OnceLock<Box<[TableSlot]>>,
     crossing: OnceLock<Arc<Crossing>>,
@@ -46,9 +46,9 @@ impl TokenIndex {
             trie: Arc::new(trie),
             quoted: OnceLock::new(),
             tables: SharedTables::default(),
-            masks: SharedMasks::default(),
             parts: SharedParts::default(),
             lost: SharedLost::default(),
+            key_parts: SharedKeyParts::default(),
             common_tables: OnceLock::new(),
             crossing: OnceLock::new(),
             doubtful: Doubtful::default(),
@@ -97,8 +97,8 @@ impl TokenIndex {
             + self.shapes.memory_bytes()
             + self.plain_rows.memory_bytes()
             + self.tables.memory_bytes()
-            + self.masks.memory_bytes()
             + self.parts.memory_bytes()
             + self.lost.memory_bytes()
+            + self.key_parts.memory_bytes()
     }
 }

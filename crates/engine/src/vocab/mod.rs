@@ -33,6 +33,7 @@ pub mod tokenizer_json;
 mod file;
 mod index;
 pub(crate) mod plain_rows;
+pub(crate) mod reach;
 pub(crate) mod shapes;
 pub(crate) mod trie;
 mod warm;

@@ -23,6 +23,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 
 use super::error::VocabError;
 use super::index::TokenIndex;
+use super::reach::Reach;
 use super::{MAX_TABLE_BYTES, MAX_TOKEN_BYTES, MAX_TOKENS, TokenId};
 
 /// A hash of a table's contents: the same in every process and on every machine.
@@ -53,7 +54,7 @@ pub struct TokenTable {
     bytes: Box<[u8]>,
     offsets: Box<[u32]>,
     empty_ids: Box<[TokenId]>,
-    max_token_bytes: usize,
+    reach: Arc<Reach>,
     fingerprint: Fingerprint,
     index: OnceLock<TokenIndex>,
 }
@@ -97,7 +98,12 @@ impl TokenTable {
 
     /// The length of the longest token.
     pub fn max_token_bytes(&self) -> usize {
-        self.max_token_bytes
+        self.reach.longest as usize
+    }
+
+    /// How far the tokens reach.
+    pub(crate) fn reach(&self) -> &Arc<Reach> {
+        &self.reach
     }
 
     /// The hash of the contents.
@@ -152,7 +158,7 @@ impl fmt::Debug for TokenTable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("TokenTable")
             .field("len", &self.len())
-            .field("max_token_bytes", &self.max_token_bytes)
+            .field("max_token_bytes", &self.max_token_bytes())
             .field("fingerprint", &self.fingerprint)
             .finish_non_exhaustive()
     }
@@ -207,11 +213,11 @@ impl TokenTableBuilder {
         let lengths = || offsets.windows(2).map(|range| range[1] - range[0]);
         let empty_ids =
             lengths().zip(0..).filter(|&(length, _)| length == 0).map(|(_, id)| TokenId(id)).collect();
-        let max_token_bytes = lengths().max().unwrap_or(0) as usize;
+        let token = |range: &[u32]| range[0] as usize..range[1] as usize;
+        let reach = Arc::new(Reach::of(offsets.windows(2).map(|range| &self.bytes[token(range)])));
         let fingerprint = fingerprint_of(&offsets, &self.bytes);
         let (bytes, offsets) = (self.bytes.into_boxed_slice(), offsets.into_boxed_slice());
-        TokenTable { bytes, offsets, empty_ids, max_token_bytes, fingerprint, index: OnceLock::new() }
-            .shared()
+        TokenTable { bytes, offsets, empty_ids, reach, fingerprint, index: OnceLock::new() }.shared()
     }
 }
 

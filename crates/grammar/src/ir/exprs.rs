@@ -37,6 +37,11 @@ impl Exprs {
         }
     }
 
+    /// Those that it shares with others, if it begins with any.
+    pub fn shared(&self) -> Option<&Arc<[Expr]>> {
+        self.shared.as_ref()
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.shared_count + self.own.len()
