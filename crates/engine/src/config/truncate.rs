@@ -1,8 +1,8 @@
-//! The top of a configuration.
+//! The top of a stack.
 //!
-//! A mask can only look as far down the stack as a token reaches. So masks are computed for, and kept by, a
-//! configuration that is cut off some frames down; every configuration with the same top shares them. What was cut off
-//! is a hole with a number, so that the few tokens that reach it can be followed into each configuration's own stack.
+//! A mask can only look as far down the stack as a token reaches. So parts of masks are computed for, and kept by, a stack
+//! that is cut off some frames down; every stack with the same top shares them. What was cut off is a hole with a number, so
+//! that the few tokens that reach it can be followed into the rest of each stack.
 //! Bounds that no token can reach are cut off in the same way, see [`saturate`](crate::terminal).
 //!
 //! Depth is counted in frames that have something left to read. A frame whose rule may end at once lets a token pass
@@ -25,9 +25,9 @@ pub(crate) const LOST_HOLE: u32 = Holes::BITS - 2;
 /// Frames below this are cut off whether they count or not.
 const MAX_FRAMES: u32 = 64;
 
-/// A configuration that was cut off, and the stacks that are in its holes.
+/// A stack that was cut off, and the stacks that are in its holes.
 pub(crate) struct Top {
-    pub(crate) config: SetId,
+    pub(crate) stack: SetId,
     pub(crate) holes: SmallVec<[SetId; 8]>,
 }
 
@@ -48,11 +48,11 @@ struct Cut {
 }
 
 impl Generation {
-    /// The same for a stack: `depth` counted frames of it.
+    /// The top of a stack: `depth` counted frames of it. `None` if that would make more holes than there are numbers.
     pub(crate) fn truncate_stack(&self, rest: SetId, depth: u32) -> Option<Top> {
         let mut cut = Cut::default();
-        let config = self.truncate_rest(rest, Depth { counted: depth, frames: MAX_FRAMES }, &mut cut);
-        (!cut.overflow).then_some(Top { config, holes: cut.holes })
+        let stack = self.truncate_rest(rest, Depth { counted: depth, frames: MAX_FRAMES }, &mut cut);
+        (!cut.overflow).then_some(Top { stack, holes: cut.holes })
     }
 
     /// The holes of a set that has been cut off before, by the numbers that they have in this cut.

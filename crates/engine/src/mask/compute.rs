@@ -1,14 +1,12 @@
 //! The mask of a configuration.
 //!
-//! It is computed for the top of the configuration, and kept for it together with what could not be decided there: the
-//! places where tokens ran into a hole. For each configuration with that top, these are then followed into its own
-//! stack. If there are many of them, the top was too shallow: that is remembered, and a deeper one is tried.
+//! It is put together from what is known of each of its terminals on top of its stack: the next configuration has others, but
+//! most of them again. What becomes of the tokens in one state is computed for the top of the stack under it, and kept for it
+//! together with what could not be decided there: the places where tokens ran into a hole. For each stack with that top,
+//! these are then followed into the rest of it. If there are many of them, the top was too shallow, and a deeper one is tried.
 //!
-//! A configuration with many terminals, such as the start of a key, is put together from what is known of each of them: the
-//! next one has other terminals, but nearly all of them again.
-//!
-//! A walk over the end of a key does not know what the key was. So where no key may come twice the mask of a top may
-//! hold a few tokens too many, which are taken out for each configuration.
+//! A walk over the end of a key does not know what the key was. So where no key may come twice what is found may hold a few
+//! tokens too many, which are taken out for each configuration.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,8 +20,8 @@ use crate::terminal::{Spaced, TerminalId};
 use crate::vocab::TokenId;
 use crate::vocab::trie::{NodeIndex, Trie};
 
-/// In a configuration with more items than this, what leaves a terminal is looked up rather than walked: the next one has
-/// nearly all of them again.
+/// In a configuration with more items than this, nothing that leaves a terminal is walked in place: the next one has nearly
+/// all of them again.
 const MANY_ITEMS: usize = 6;
 
 /// A mask, as it is kept for a configuration.
@@ -128,12 +126,14 @@ impl Generation {
     fn walk_items<'g>(&'g self, config: SetId, mut walker: Walker<'g>) -> Walker<'g> {
         let trie = self.tokens().index().trie();
         let items = self.sets().items(config);
+        // Where a member of a list begins no other configuration has the same stacks; elsewhere many have the same tops.
+        let may_leave = items.len() <= MANY_ITEMS && self.is_before_value(config);
         for &(symbol, rest) in items {
             match symbol.kind() {
                 SymbolKind::Terminal(state) => {
                     let state = self.terminals().saturate(state);
                     let is_cheap = self.terminals().is_cheap(state);
-                    if !(is_cheap && walker.walk_cheap(trie, state, rest, items.len() <= MANY_ITEMS)) {
+                    if !(is_cheap && walker.walk_cheap(trie, state, rest, may_leave)) {
                         walker.walk_large(trie, Trie::ROOT, state, rest);
                     }
                 }

@@ -1,7 +1,7 @@
-//! What all grammars of a vocabulary share: token tables, masks, and parts of masks.
+//! What all grammars of a vocabulary share: token tables and parts of masks.
 //!
 //! Tables are keyed by the fingerprint of a terminal's state, so a JSON string has one table in the process however many
-//! schemas have one. Masks are keyed by what the top of a configuration means ([`Content`]). All are bounded in bytes: when
+//! schemas have one. Parts are keyed by what the top of a stack means ([`Content`]). All are bounded in bytes: when
 //! full, those that were asked for least recently go. Whoever holds one keeps it.
 //!
 //! Besides, the memos of a generation, by the numbers that things have there.

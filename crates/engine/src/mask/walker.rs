@@ -364,7 +364,7 @@ impl<'g> Walker<'g> {
         let mut depth = 1;
         while self.nesting < MAX_NESTING {
             let Some(top) = generation.truncate_stack(below, depth) else { break };
-            let kept = generation.mask_under(trie, node, state, top.config, self.nesting + 1);
+            let kept = generation.mask_under(trie, node, state, top.stack, self.nesting + 1);
             if kept.weight == usize::MAX {
                 break;
             }
