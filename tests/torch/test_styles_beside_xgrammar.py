@@ -32,6 +32,7 @@ DIFFERENT = {
     "const-of-an-object",
     "counts-and-dependencies",
     "dispatch-in-a-tag",
+    "error-a-nested-contradiction-among-tags",
     "error-a-pattern-that-closes-the-tag",
     "error-a-pattern-that-matches-nothing",
     "error-a-required-key-is-excluded",
