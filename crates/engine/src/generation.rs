@@ -15,7 +15,9 @@ use crate::completion::Completion;
 use crate::config::{Deadlines, Distinct, Lists, SetId, Sets};
 use crate::content::Contents;
 use crate::limits::PROCESS;
-use crate::mask::{KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables};
+use crate::mask::{
+    FarBounds, KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables, WholeMasks,
+};
 use crate::seldom::Seldom;
 use crate::terminal::{Arena, CommonTerms, TerminalId};
 use crate::vocab::{self, TokenTable};
@@ -35,6 +37,8 @@ pub(crate) struct Generation {
     key_masks: KeyMasks,
     lost_by_key: LostByKey,
     lost_by_nodes: LostByNodes,
+    far_bounds: Seldom<FarBounds>,
+    whole_masks: Seldom<WholeMasks>,
     contents: Contents,
     remembers_keys: bool,
     doubtful: OnceLock<Arc<[u32]>>,
@@ -87,6 +91,8 @@ impl Generation {
             key_masks: KeyMasks::default(),
             lost_by_key: LostByKey::default(),
             lost_by_nodes: LostByNodes::default(),
+            far_bounds: Seldom::default(),
+            whole_masks: Seldom::default(),
             contents: Contents::default(),
             machine,
             tokens,
@@ -151,6 +157,14 @@ impl Generation {
 
     pub(crate) fn lost_by_nodes(&self) -> &LostByNodes {
         &self.lost_by_nodes
+    }
+
+    pub(crate) fn far_bounds(&self) -> &FarBounds {
+        &self.far_bounds
+    }
+
+    pub(crate) fn whole_masks(&self) -> &WholeMasks {
+        &self.whole_masks
     }
 
     pub(crate) fn contents(&self) -> &Contents {
@@ -230,6 +244,8 @@ impl Generation {
             + self.key_masks.memory_bytes()
             + self.lost_by_key.memory_bytes()
             + self.lost_by_nodes.memory_bytes()
+            + self.far_bounds.made().map_or(0, FarBounds::memory_bytes)
+            + self.whole_masks.made().map_or(0, WholeMasks::memory_bytes)
             + self.contents.memory_bytes()
             + self.lists.memory_bytes()
             + if self.machine.counts_tokens { self.deadlines.memory_bytes() } else { 0 }

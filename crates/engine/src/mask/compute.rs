@@ -10,6 +10,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::counted::FarBounded;
 use super::shared::{Lost, PartKey, TableKey};
 use super::table::{Narrowed, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
@@ -73,6 +74,11 @@ impl KeptPart {
     }
 }
 
+/// A part without `lost`, which are sorted.
+fn without(part: &Arc<Part>, lost: &[u32]) -> Arc<Part> {
+    if part.has_any(lost) { Arc::new(part.without(lost)) } else { Arc::clone(part) }
+}
+
 /// How much there is to follow, where that is possible.
 fn weight(pending: &[Pending]) -> Option<usize> {
     let is_lost = |pending: &Pending| pending.hole() == LOST_HOLE;
@@ -133,7 +139,9 @@ impl Generation {
                 SymbolKind::Terminal(state) => {
                     let state = self.terminals().saturate(state);
                     let is_cheap = self.terminals().is_cheap(state);
-                    if !(is_cheap && walker.walk_cheap(trie, state, rest, may_leave)) {
+                    let is_done = (is_cheap && walker.walk_cheap(trie, state, rest, may_leave))
+                        || self.take_far_bounded(state, rest, &mut walker);
+                    if !is_done {
                         walker.walk_large(trie, Trie::ROOT, state, rest);
                     }
                 }
@@ -142,6 +150,29 @@ impl Generation {
             }
         }
         walker
+    }
+
+    /// Takes the tokens of a string whose bound is far away from what is known of the string without the bound. Each of its
+    /// characters makes a new state, and what follows it is the same behind all of them.
+    fn take_far_bounded<'g>(&'g self, state: TerminalId, rest: SetId, walker: &mut Walker<'g>) -> bool {
+        if !self.terminals().counts(state) {
+            return false;
+        }
+        let Some(FarBounded { endless, stay, within }) = self.far_bounded(state) else { return false };
+        let kept = self.whole_masks().get_or_make((endless, rest), || {
+            let mut walker = Walker::nested(self, 1);
+            walker.walk_large(self.tokens().index().trie(), Trie::ROOT, endless, rest);
+            let (parts, pending) = walker.finish();
+            let kept = Arc::new(KeptPart { parts, pending, weight: 0 });
+            self.note_table(kept.memory_bytes());
+            kept
+        });
+        let stays = |part: &Arc<Part>| Arc::ptr_eq(part, stay);
+        let is_apart = kept.parts.iter().any(stays);
+        if is_apart {
+            walker.take(kept.parts.iter().map(|part| if stays(part) { within } else { part }));
+        }
+        is_apart
     }
 
     fn add_token_set(&self, set: u32, alive: &mut Vec<u32>) {
@@ -170,15 +201,12 @@ impl Generation {
             }
             let all = || TerminalTable::build(self.terminals(), state, self.tokens(), trie, Trie::ROOT);
             let build = || self.spaced_table(state).unwrap_or_else(all);
-            let table = if self.terminals().is_cheap(state) {
-                Arc::new(build())
-            } else {
-                let key = TableKey { state: self.terminals().fingerprint(state), trie: 0, node: Trie::ROOT };
-                self.tokens()
-                    .index()
-                    .tables
-                    .get_or_make(key, TerminalTable::memory_bytes, || Arc::new(build()))
-            };
+            let key = TableKey { state: self.terminals().fingerprint(state), trie: 0, node: Trie::ROOT };
+            let table = self
+                .tokens()
+                .index()
+                .tables
+                .get_or_make(key, TerminalTable::memory_bytes, || Arc::new(build()));
             self.note_table(table.memory_bytes());
             table
         })
@@ -255,8 +283,12 @@ impl Generation {
         node: NodeIndex,
         state: TerminalId,
     ) -> &'g Arc<TerminalTable> {
-        let all = node == Trie::ROOT && trie.number() == self.tokens().index().trie().number();
-        if all { self.table(state) } else { self.table_under(trie, node, state) }
+        if self.is_all(trie, node) { self.table(state) } else { self.table_under(trie, node, state) }
+    }
+
+    /// Whether all tokens are under a node.
+    fn is_all(&self, trie: &Trie, node: NodeIndex) -> bool {
+        node == Trie::ROOT && trie.number() == self.tokens().index().trie().number()
     }
 
     fn table_under<'g>(
@@ -314,11 +346,11 @@ impl Generation {
         nesting: u32,
     ) -> Arc<KeptPart> {
         let mut walker = Walker::nested(self, nesting);
-        let is_all = node == Trie::ROOT && trie.number() == self.tokens().index().trie().number();
-        match if is_all { self.thinly_spaced(state) } else { None } {
+        match if self.is_all(trie, node) { self.thinly_spaced(state) } else { None } {
             Some(Spaced { spaces, then }) => {
                 walker.apply_spaced(self.table_for(trie, node, spaces), then, trie, rest);
             }
+            None if self.terminals().is_cheap(state) => walker.walk(trie, node, state, rest),
             None => walker.apply(state, self.table_for(trie, node, state), trie, rest),
         }
         let (parts, pending) = walker.finish();
@@ -378,11 +410,8 @@ impl Generation {
             return self.compute_mask_under(trie, node, state, rest, nesting);
         };
         let weight = weight(&pending).unwrap_or(usize::MAX);
-        let without = |part: &Arc<Part>| {
-            let has_lost = lost.iter().any(|&token| part.contains(token));
-            if has_lost { Arc::new(part.without(lost)) } else { Arc::clone(part) }
-        };
-        let kept = Arc::new(KeptPart { parts: all.parts.iter().map(without).collect(), pending, weight });
+        let parts = all.parts.iter().map(|part| without(part, lost)).collect();
+        let kept = Arc::new(KeptPart { parts, pending, weight });
         self.note_table(kept.memory_bytes());
         kept
     }

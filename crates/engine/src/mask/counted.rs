@@ -8,9 +8,15 @@
 //!
 //! A token that ends within the string fits if it does not begin more characters than may come. One that closes the string
 //! fits if it has as many as must come, and no more than may; where it goes on behind that does not depend on the bounds.
+//!
+//! Few tokens are long. While the bound is far away the string loses a few dozen tokens to it and none that leaves it, so no
+//! table is made at all: its part of a mask is that of the string without bounds, without these tokens.
 
 use std::ops::Range;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 
 use super::near::NearStates;
 use super::shapes::{Branches, Counting, ShapeWalk, Tally};
@@ -20,9 +26,9 @@ use super::together::Sets;
 use super::tokens::Part;
 use crate::generation::Generation;
 use crate::terminal::{Arena, Endless, TerminalId, Turns};
-use crate::vocab::TokenIndex;
-use crate::vocab::shapes::{KIND_OF, KindSet, Shapes};
+use crate::vocab::shapes::{KIND_OF, KindSet, Shapes, characters_of};
 use crate::vocab::trie::{NodeIndex, Trie};
+use crate::vocab::{TokenId, TokenIndex, TokenTable};
 
 /// How many characters of a string tokens have.
 pub(super) struct Counts {
@@ -32,7 +38,24 @@ pub(super) struct Counts {
     tokens: Box<[(Tally, u32)]>,
     /// The nodes at which the terminal may end, behind the string.
     ends: Box<[(Tally, NodeIndex)]>,
+    /// The most characters that a token has which goes on behind the string.
+    longest_end: u32,
+    /// What stays in strings with an upper bound that only long tokens reach, by the bound.
+    bounded: Mutex<FxHashMap<u32, Option<Arc<Part>>>>,
 }
+
+/// A string with a bound that only long tokens reach.
+pub(super) struct FarBounded<'g> {
+    /// The state without the bound.
+    pub(super) endless: TerminalId,
+    /// The tokens that stay in that,
+    pub(super) stay: &'g Arc<Part>,
+    /// and those that stay within the bound.
+    pub(super) within: &'g Arc<Part>,
+}
+
+/// A string loses no more tokens than this to a bound that is far away.
+const FEW_LOST: usize = 256;
 
 impl Counts {
     /// Counts along all tokens; `None` if they cannot be told that close the string.
@@ -66,7 +89,34 @@ impl Counts {
             let some = &in_shapes[range.start as usize..range.end as usize];
             tokens.extend(some.iter().map(|&token| (tally, token)));
         }
-        Some(Counts { plain: known.kinds, tokens: tokens.into(), ends: ends.into() })
+        Some(Counts {
+            plain: known.kinds,
+            tokens: tokens.into(),
+            longest_end: ends.iter().map(|(tally, _)| tally.count).max().unwrap_or(0),
+            ends: ends.into(),
+            bounded: Mutex::default(),
+        })
+    }
+
+    /// The tokens that stay in a string of at most so many characters, if those that it loses to the bound are few and none
+    /// of them leaves the string; `stay` are those that stay without the bound.
+    fn within_far_bound(&self, most: u32, stay: &Part, tokens: &TokenTable) -> Option<Arc<Part>> {
+        if most < self.longest_end {
+            return None;
+        }
+        let make = || self.lost_inside(most, tokens).map(|lost| Arc::new(stay.without(&lost)));
+        self.bounded.lock().entry(most).or_insert_with(make).clone()
+    }
+
+    /// The tokens inside of a string with more characters than may come, sorted, if they are few.
+    fn lost_inside(&self, most: u32, tokens: &TokenTable) -> Option<Vec<u32>> {
+        let long = tokens.index().plain_rows().longer_than(most)?;
+        let is_plain = |&token: &u32| characters_of(tokens.token_bytes(TokenId(token))) & !self.plain == 0;
+        let others = self.tokens.iter().filter(|(tally, _)| tally.count > most).map(|&(_, token)| token);
+        let mut lost: Vec<u32> =
+            long.iter().copied().filter(is_plain).chain(others).take(FEW_LOST + 1).collect();
+        lost.sort_unstable();
+        (lost.len() <= FEW_LOST).then_some(lost)
     }
 
     /// The table of a string with bounds.
@@ -112,16 +162,34 @@ impl Generation {
 
     fn make_counted_table(&self, state: TerminalId, turns: &Turns) -> TerminalTable {
         let (arena, index) = (self.terminals(), self.tokens().index());
-        let endless = self.table_for(index.trie(), Trie::ROOT, turns.endless);
-        let counts = endless.counts(|| {
-            let counts = Counts::new(arena, turns, index);
-            self.note_table(counts.as_ref().map_or(0, Counts::memory_bytes));
-            counts
-        });
-        match counts {
+        match self.counts(turns) {
             Some(counts) => counts.table(turns, index, self.words()),
             None => TerminalTable::build(arena, state, self.tokens(), index.trie(), Trie::ROOT),
         }
+    }
+
+    fn counts(&self, turns: &Turns) -> Option<&Counts> {
+        let (arena, index) = (self.terminals(), self.tokens().index());
+        self.table_for(index.trie(), Trie::ROOT, turns.endless).counts(|| {
+            let counts = Counts::new(arena, turns, index);
+            self.note_table(counts.as_ref().map_or(0, Counts::memory_bytes));
+            counts
+        })
+    }
+
+    /// How a state is a string without bounds and what it loses, if its bound is so far away that only long tokens reach it
+    /// and none of these leaves the string.
+    pub(super) fn far_bounded(&self, state: TerminalId) -> Option<FarBounded<'_>> {
+        let arena = self.terminals();
+        let turns = arena.turns(state).filter(|turns| turns.min == 0 && arena.is_wide(turns.endless))?;
+        let within = self.far_bounds().get_or_make(state, || {
+            let stay = &self.table_for(self.tokens().index().trie(), Trie::ROOT, turns.endless).stay;
+            let counts = self.counts(&turns);
+            Arc::new(counts.and_then(|counts| counts.within_far_bound(turns.max, stay, self.tokens())))
+        });
+        let within = within.as_ref().as_ref()?;
+        let stay = &self.table_for(self.tokens().index().trie(), Trie::ROOT, turns.endless).stay;
+        Some(FarBounded { endless: turns.endless, stay, within })
     }
 }
 
@@ -181,6 +249,45 @@ mod tests {
         let items = generation.sets().items(config);
         let states = items.iter().filter_map(|(symbol, _)| state(symbol.kind())).collect();
         (generation, states)
+    }
+
+    #[test]
+    fn far_bounds_lose_the_tokens_that_a_walk_loses() {
+        const LONG: [&[u8]; 9] = [
+            b"abcdefghijkl",
+            b"aaaaaaaaaa\\n",
+            b"bbbbbbbbbbb",
+            b"ccccccccc\\",
+            b"\\\\\\n\\\"abcdef",
+            b"abcdefghi\"",
+            b"abcdefgh\"}",
+            "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}".as_bytes(),
+            b"abcdefghij \\u00e9",
+        ];
+        let texts = LONG.iter().map(|text| text.to_vec());
+        let vocab = Vocab::new(tokens().into_iter().chain(texts), VocabOptions::default()).unwrap();
+        let (table, trie) = (vocab.table(), vocab.table().index().trie());
+        let mut count = 0;
+        for most in 6..15 {
+            let schema = format!(r#"{{"type": "string", "maxLength": {most}}}"#);
+            let (generation, states) = states(&schema, table);
+            for state in states {
+                let walked = TerminalTable::build(generation.terminals(), state, table, trie, Trie::ROOT);
+                // The longest text before a quote that is followed by something has eight characters.
+                let Some(FarBounded { endless, within, .. }) = generation.far_bounded(state) else {
+                    assert!(most < 8, "{most}");
+                    continue;
+                };
+                let all = TerminalTable::build(generation.terminals(), endless, table, trie, Trie::ROOT);
+                let ends = |kept: &TerminalTable| kept.ends().iter().copied().collect::<BTreeSet<_>>();
+                assert_eq!(ends(&all), ends(&walked), "{most}");
+                for token in 0..table.len() as u32 {
+                    assert_eq!(within.contains(token), walked.stay.contains(token), "{most} {token}");
+                }
+                count += 1;
+            }
+        }
+        assert_eq!(count, 7);
     }
 
     #[test]

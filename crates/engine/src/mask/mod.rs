@@ -37,7 +37,7 @@ pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
 pub(crate) use rows::{Row, Rows, clear_bit, has_bit, set_bit};
 pub(crate) use shared::{
-    KeyMasks, LostByKey, LostByNodes, SharedKeyParts, SharedLost, SharedParts, SharedTables, SubtreeMasks,
-    SubtreeTables,
+    FarBounds, KeyMasks, LostByKey, LostByNodes, SharedKeyParts, SharedLost, SharedParts, SharedTables,
+    SubtreeMasks, SubtreeTables, WholeMasks,
 };
 pub(crate) use table::TerminalTable;

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::compute::KeptPart;
 use super::table::TerminalTable;
+use super::tokens::Part;
 use crate::config::SetId;
 use crate::content::Content;
 use crate::limits::PROCESS;
@@ -157,6 +158,10 @@ pub(crate) type LostByKey = Memo<(u64, NodeIndex, TerminalId), Lost>;
 pub(crate) type LostByNodes = Memo<(u64, Box<[NodeIndex]>), Lost>;
 /// The masks of plain strings on top of stacks without what a key loses, for subtrees.
 pub(crate) type KeyMasks = Memo<(u64, NodeIndex, TerminalId, SetId, LostId), KeptPart>;
+/// What stays in states whose bounds are far away, if that is known without a table.
+pub(crate) type FarBounds = Memo<TerminalId, Option<Arc<Part>>>;
+/// The masks of states on top of whole stacks.
+pub(crate) type WholeMasks = Memo<(TerminalId, SetId), KeptPart>;
 /// The masks of states on top of stacks, for subtrees.
 pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptPart>;
 

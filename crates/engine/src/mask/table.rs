@@ -235,7 +235,7 @@ pub(super) fn excluded_nodes(
     plain: TerminalId,
 ) -> Vec<NodeIndex> {
     if let Some((before, texts)) = arena.excluded_texts(key) {
-        return closed_nodes(trie, root, &before, texts);
+        return closed_nodes(trie, root, &before, &texts);
     }
     let lost = lost_nodes(arena, trie, root, (key, plain), usize::MAX, |_, _, _| false, |_, _, _, _| false);
     lost.map(|lost| lost.nodes).unwrap_or_default()

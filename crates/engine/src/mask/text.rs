@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use crate::terminal::{ExcludedTexts, ForcedText, short_escapes, stands_for_itself};
+use crate::terminal::{ExcludedTexts, ForcedText, first_char, short_escapes, stands_for_itself};
 use crate::vocab::trie::{NodeIndex, Trie};
 
 type Nodes = SmallVec<[NodeIndex; 8]>;
@@ -54,30 +54,73 @@ pub(super) fn closed_nodes(
     trie: &Trie,
     node: NodeIndex,
     before: &[u8],
-    texts: ExcludedTexts<'_>,
+    texts: &ExcludedTexts<'_>,
 ) -> Vec<NodeIndex> {
     let mut closed = Vec::new();
-    let start = before.iter().try_fold(node, |at, &byte| trie.child(at, byte));
-    let mut stack: SmallVec<[(NodeIndex, ExcludedTexts<'_>); 4]> = SmallVec::new();
-    stack.extend(start.map(|start| (start, texts)));
-    while let Some((node, texts)) = stack.pop() {
-        if texts.has_end() {
-            closed.extend(trie.child(node, b'"'));
-        }
-        for byte in texts.next_bytes().into_iter().filter(|&byte| stands_for_itself(byte)) {
-            let child = trie.child(node, byte).filter(|&child| !trie.is_leaf(child));
-            stack.extend(child.map(|child| (child, texts.after(&[byte]))));
-        }
-        if let Some(backslash) = trie.child(node, b'\\') {
-            for c in texts.next_chars() {
-                let ends = walk_escapes(trie, backslash, c, &mut |_, _| {});
-                let after = |end| (end, texts.after(c.encode_utf8(&mut [0; 4]).as_bytes()));
-                stack.extend(ends.into_iter().map(after));
-            }
+    if let Some(start) = before.iter().try_fold(node, |at, &byte| trie.child(at, byte)) {
+        for sorted in texts.rests() {
+            Spellings { trie, levels: vec![(0, Nodes::from_slice(&[start]))] }.close_all(sorted, &mut closed);
         }
     }
     closed.sort_unstable();
     closed
+}
+
+/// The inner nodes at which the spellings of a text are, after each of its code points.
+struct Spellings<'t> {
+    trie: &'t Trie,
+    /// How many bytes have been read, and the nodes there. Only the last may have none: no token goes on with that text.
+    levels: Vec<(usize, Nodes)>,
+}
+
+impl Spellings<'_> {
+    /// Adds the nodes at which strings are closed that have one of these texts, which are sorted. What a text begins with like
+    /// the one before it is not walked again.
+    fn close_all<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>, closed: &mut Vec<NodeIndex>) {
+        let mut last: &[u8] = &[];
+        for text in texts {
+            let same = text.iter().zip(last).take_while(|(a, b)| a == b).count();
+            last = text;
+            while self.levels.len() > 1 && self.levels[self.levels.len() - 1].0 > same {
+                self.levels.pop();
+            }
+            while self.read_next(text) {}
+            if let Some((_, nodes)) = self.levels.last().filter(|level| level.0 == text.len()) {
+                closed.extend(nodes.iter().filter_map(|&node| self.trie.child(node, b'"')));
+            }
+        }
+    }
+
+    /// Reads the next code point of a text, or what is left of one. Whether any token may go on behind it.
+    fn read_next(&mut self, text: &[u8]) -> bool {
+        let Some((read, nodes)) = self.levels.last() else { return false };
+        if nodes.is_empty() || *read == text.len() {
+            return false;
+        }
+        let rest = &text[*read..];
+        let c = first_char(rest);
+        let length =
+            c.map_or_else(|| rest.iter().take_while(|&&byte| is_inside(byte)).count(), char::len_utf8);
+        let mut next = Nodes::new();
+        for &node in nodes {
+            let raw = rest[..length].iter().try_fold(node, |at, &byte| {
+                let child = self.trie.child(at, byte).filter(|_| stands_for_itself(byte))?;
+                (!self.trie.is_leaf(child)).then_some(child)
+            });
+            next.extend(raw);
+            if let (Some(c), Some(backslash)) = (c, self.trie.child(node, b'\\')) {
+                next.extend(walk_escapes(self.trie, backslash, c, &mut |_, _| {}));
+            }
+        }
+        let goes_on = !next.is_empty();
+        self.levels.push((read + length, next));
+        goes_on
+    }
+}
+
+/// Whether a byte of UTF-8 goes on with a code point.
+fn is_inside(byte: u8) -> bool {
+    (0x80..0xC0).contains(&byte)
 }
 
 /// Walks along the escapes of `c` from the node of a backslash. The inner nodes at which one of them is whole.

@@ -86,6 +86,14 @@ impl Part {
         if part.lost.len() > many(words) { part.of_one_row(words) } else { part }
     }
 
+    /// Whether it has any of `tokens`, which are sorted.
+    pub(super) fn has_any(&self, tokens: &[u32]) -> bool {
+        let in_base =
+            |base: &Arc<Row>| tokens.iter().any(|&token| base.has(token) && !self.lost.contains(&token));
+        self.base.as_ref().is_some_and(in_base)
+            || self.extra.iter().any(|token| tokens.binary_search(token).is_ok())
+    }
+
     /// Whether `token` is in it.
     pub(crate) fn contains(&self, token: u32) -> bool {
         let in_base = self.base.as_ref().is_some_and(|base| base.has(token)) && !self.lost.contains(&token);
@@ -172,7 +180,7 @@ pub(crate) struct Mask {
 }
 
 /// A mask gets a row once putting it together was as much work as copying more rows than this,
-const WORTH_A_ROW: usize = 8;
+const WORTH_A_ROW: usize = 32;
 /// unless it has a single base and at most so many tokens beyond it: to set these costs no more than to copy a row.
 const FEW_EXTRA: usize = 96;
 /// To copy a row of so many words takes as long as to set a bit.

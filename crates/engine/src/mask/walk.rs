@@ -7,8 +7,11 @@ use crate::vocab::trie::{NodeIndex, Trie};
 /// A state with at most this many ranges looks its bytes up in the trie, rather than the trie's bytes in the state.
 const FEW_RANGES: usize = 2;
 
+/// The same for one that takes at most this many bytes, where they are found at once.
+const FEW_BYTES: u32 = 8;
+
 /// A subtree with fewer nodes than this is not worth a table of bytes.
-const FEW_NODES: NodeIndex = 64;
+const FEW_NODES: NodeIndex = 128;
 
 /// What is left to walk; kept by the caller so that short walks need no memory of their own.
 pub(super) type WalkStack = Vec<(NodeIndex, TerminalId)>;
@@ -41,7 +44,9 @@ pub(super) fn walk_terminal(
         }
         let row = arena.row(state);
         let is_narrow = row.len() <= FEW_RANGES && row.iter().all(|&(low, high, _)| high - low < 2);
-        if is_narrow {
+        let is_thin =
+            || row.iter().map(|&(low, high, _)| u32::from(high - low) + 1).sum::<u32>() <= FEW_BYTES;
+        if is_narrow || (trie.finds_children(node) && is_thin()) {
             for &(low, high, next) in row {
                 for child in (low..=high).filter_map(|byte| trie.child(node, byte)) {
                     visit(arena, trie, (child, next), stack, on_tokens, on_end);
@@ -49,7 +54,7 @@ pub(super) fn walk_terminal(
             }
         } else if trie.end(node) - node < FEW_NODES {
             for child in trie.children(node) {
-                let next = arena.next_dense(state, trie.byte(child));
+                let next = arena.next(state, trie.byte(child));
                 visit(arena, trie, (child, next), stack, on_tokens, on_end);
             }
         } else {

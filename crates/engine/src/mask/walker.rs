@@ -167,6 +167,11 @@ impl<'g> Walker<'g> {
         &mut self.alive
     }
 
+    /// Takes the tokens of some parts.
+    pub(super) fn take(&mut self, parts: impl Iterator<Item = &'g Arc<Part>>) {
+        self.parts.extend(parts);
+    }
+
     /// Takes the tokens that stay in `state`, of which `table` is the table for `trie`, and goes on with those that leave
     /// it on top of `rest`.
     pub(super) fn apply(
@@ -298,7 +303,8 @@ impl<'g> Walker<'g> {
         self.walk(trie, node, state, below);
     }
 
-    fn walk(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
+    /// Takes the tokens under `node` that stay in `state`, and goes on with those that leave it.
+    pub(super) fn walk(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
         let terminals = self.generation.terminals();
         let count = trie.token_range(node).len();
         let is_quick = || terminals.is_cheap(state) || (count <= FEW_FOR_THIN && terminals.is_thin(state));
@@ -378,7 +384,11 @@ impl<'g> Walker<'g> {
             }
             return;
         }
-        self.apply(state, generation.table_for(trie, node, state), trie, below);
+        if generation.terminals().is_cheap(state) {
+            self.walk(trie, node, state, below);
+        } else {
+            self.apply(state, generation.table_for(trie, node, state), trie, below);
+        }
     }
 
     fn run(&mut self) {

@@ -113,6 +113,8 @@ pub(super) struct Walked {
     pub(super) saturated: [OnceLock<TerminalId>; Ahead::COUNT],
     pub(super) distance: OnceLock<Distance>,
     pub(super) fingerprint: OnceLock<u128>,
+    /// Whether all of its texts are one code point.
+    pub(super) one_character: OnceLock<bool>,
     pub(super) table: TableSlot,
 }
 
@@ -239,6 +241,11 @@ impl Arena {
         &self.entry(id).walked.table
     }
 
+    /// Whether a bound is in it that may be out of the reach of tokens.
+    pub(crate) fn counts(&self, id: TerminalId) -> bool {
+        self.entry(id).counts
+    }
+
     /// Notes memory that is held as long as the arena is.
     pub(super) fn note_bytes(&self, bytes: usize) {
         self.row_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -263,14 +270,17 @@ impl Arena {
     pub(crate) fn is_cheap(&self, id: TerminalId) -> bool {
         let is_narrow = |id: TerminalId| {
             let narrow = |row: &Row| row.len() <= 2 && row.iter().all(|&(low, high, _)| low == high);
-            !matches!(self.term(id), Term::Key(_)) && narrow(self.row(id))
+            !matches!(self.term(id), Term::Key(_)) && !self.begins_with_class(id) && narrow(self.row(id))
         };
         match self.entry(id).begins {
             Begins::Texts => return true,
             Begins::Text => {
                 let text = self.forced_text(id);
                 return text.is_some_and(|text| {
-                    text.bytes.len() > 1 || self.has_forced_texts(text.then) || is_narrow(text.then)
+                    text.bytes.len() > 1
+                        || self.has_forced_texts(text.then)
+                        || is_narrow(text.then)
+                        || (self.has_own_text(text.then) && self.is_thin(text.then))
                 });
             }
             Begins::Anyhow => {}
@@ -278,6 +288,40 @@ impl Arena {
         is_narrow(id)
             && !self.row(id).is_empty()
             && self.row(id).iter().all(|&(_, _, next)| next != id && is_narrow(next))
+    }
+
+    /// Whether it is seen without its ways on that it begins with a class of bytes: with each character that a string
+    /// counts it is a new state, and to derive the ways on of each takes longer than the rest of a mask.
+    fn begins_with_class(&self, id: TerminalId) -> bool {
+        let mut at = id;
+        loop {
+            at = match *self.term(at) {
+                Term::Concat(head, _) => head,
+                Term::JsonText { inner, .. } | Term::Bounded { inner, .. } => inner,
+                Term::Repeat { body, .. } => body,
+                Term::Dispatch(ref row) => return row.iter().any(|&(low, high, _)| low < high),
+                _ => return false,
+            };
+        }
+    }
+
+    /// Whether there is soon a text or a set of numbers in it that other grammars will hardly have: a table that is made for
+    /// it would serve nobody else.
+    fn has_own_text(&self, id: TerminalId) -> bool {
+        const FAR_ENOUGH: usize = 8;
+        let mut at = id;
+        for _ in 0..FAR_ENOUGH {
+            let (head, tail) = match *self.term(at) {
+                Term::Concat(head, tail) => (head, tail),
+                _ => (at, TerminalId::EMPTY),
+            };
+            match self.term(head) {
+                Term::JsonText { .. } => return self.has_forced_texts(head),
+                Term::Dfa { .. } => return self.row(head).iter().all(|&(_, _, next)| !self.is_wide(next)),
+                _ => at = tail,
+            }
+        }
+        false
     }
 
     /// Whether few bytes can follow, so that little of a trie is walked with it.

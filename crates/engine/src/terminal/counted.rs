@@ -75,14 +75,16 @@ impl Arena {
 
     /// Whether every string of a state is one code point.
     pub(super) fn is_one_character(&self, id: TerminalId) -> bool {
-        !self.is_nullable(id)
-            && self.row(id).iter().all(|&(low, high, next)| match (low, high) {
-                (_, ..=0x7F) => next == TerminalId::EMPTY,
-                (0xC2.., ..=0xDF) => self.continues(next, 1),
-                (0xE0.., ..=0xEF) => self.continues(next, 2),
-                (0xF0.., ..=0xF4) => self.continues(next, 3),
-                _ => false,
-            })
+        *self.entry(id).walked.one_character.get_or_init(|| {
+            !self.is_nullable(id)
+                && self.row(id).iter().all(|&(low, high, next)| match (low, high) {
+                    (_, ..=0x7F) => next == TerminalId::EMPTY,
+                    (0xC2.., ..=0xDF) => self.continues(next, 1),
+                    (0xE0.., ..=0xEF) => self.continues(next, 2),
+                    (0xF0.., ..=0xF4) => self.continues(next, 3),
+                    _ => false,
+                })
+        })
     }
 
     /// Whether every string of a state has just so many bytes.

@@ -8,10 +8,8 @@ use smallvec::SmallVec;
 
 use super::arena::{Arena, Term, TerminalId};
 use super::exclusion::Spans;
-use super::forced::first_char;
 
 /// Excluded texts that may still be meant.
-#[derive(Clone)]
 pub(crate) struct ExcludedTexts<'a> {
     arena: &'a Arena,
     spans: Spans,
@@ -44,33 +42,10 @@ impl Arena {
 }
 
 impl ExcludedTexts<'_> {
-    /// Whether one of them ends here.
-    pub(crate) fn has_end(&self) -> bool {
-        self.arena.has_end(&self.spans, self.depth)
-    }
-
-    /// The bytes that may come next.
-    pub(crate) fn next_bytes(&self) -> SmallVec<[u8; 16]> {
-        self.arena.next_bytes(&self.spans, self.depth)
-    }
-
-    /// The code points that may come next; none inside of one.
-    pub(crate) fn next_chars(&self) -> SmallVec<[char; 8]> {
-        let texts = self.spans.iter().flat_map(|&span| self.arena.span_texts(span));
-        let mut chars: SmallVec<[char; 8]> =
-            texts.filter_map(|text| first_char(&text.as_bytes()[self.depth..])).collect();
-        chars.sort_unstable();
-        chars.dedup();
-        chars
-    }
-
-    /// Those that go on with these bytes.
-    pub(crate) fn after(&self, bytes: &[u8]) -> Self {
-        let mut next = self.clone();
-        for &byte in bytes {
-            next.spans = self.arena.narrow(&next.spans, next.depth, byte);
-            next.depth += 1;
-        }
-        next
+    /// What is left of the texts, as sorted lists.
+    pub(crate) fn rests(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
+        let rest = |text| &str::as_bytes(text)[self.depth..];
+        let texts = |&span| self.arena.span_texts(span).iter().map(|text| &**text);
+        self.spans.iter().map(move |span| texts(span).map(rest))
     }
 }

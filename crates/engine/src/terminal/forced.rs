@@ -37,7 +37,7 @@ impl ForcedText<'_> {
 }
 
 /// The code point that a text begins with; none if it begins inside of one.
-pub(super) fn first_char(bytes: &[u8]) -> Option<char> {
+pub(crate) fn first_char(bytes: &[u8]) -> Option<char> {
     let length = match bytes.first()? {
         ..0x80 => 1,
         0xC2..0xE0 => 2,

@@ -44,7 +44,7 @@ pub(crate) use counted::Turns;
 pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;
 pub(crate) use fingerprint::{automaton_fingerprint, fingerprint_hasher};
-pub(crate) use forced::{ForcedText, short_escapes};
+pub(crate) use forced::{ForcedText, first_char, short_escapes};
 pub(crate) use json_text::stands_for_itself;
 pub(crate) use shape_row::{Endless, SEQUENCES, ShapeRow};
 pub(crate) use shortest::{NO_END, Shortest, Speller};

@@ -78,6 +78,9 @@ impl Arena {
         if let Some(known) = entry.known_saturated(ahead.0) {
             return known;
         }
+        if ahead == Ahead::TOKEN && self.is_within_reach(id) {
+            return id;
+        }
         let mut stack = vec![id];
         while let Some(&at) = stack.last() {
             let entry = self.entry(at);
@@ -97,6 +100,25 @@ impl Arena {
             }
         }
         self.entry(id).known_saturated(ahead.0).unwrap_or(id)
+    }
+
+    /// Whether it is plainly a repeat, perhaps spelled in JSON, and something after it, whose bounds are all within the reach
+    /// of a token. So is each state of a string that counts its characters, and there is no use in keeping that.
+    fn is_within_reach(&self, id: TerminalId) -> bool {
+        let (first, after) = match *self.term(id) {
+            Term::Concat(first, after) => (first, after),
+            _ => (id, TerminalId::EMPTY),
+        };
+        let repeat = match *self.term(first) {
+            Term::JsonText { inner, .. } => inner,
+            _ => first,
+        };
+        let Term::Repeat { body, min, max } = *self.term(repeat) else { return false };
+        if self.entry(body).counts || self.entry(after).counts {
+            return false;
+        }
+        let reach = self.reach.longest.min(self.most_turns(body));
+        [min, max].into_iter().all(|bound| bound <= reach || bound == Term::UNBOUNDED)
     }
 
     fn rebuild(&self, term: &Term, id: TerminalId, ahead: Ahead) -> TerminalId {

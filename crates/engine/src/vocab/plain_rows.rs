@@ -109,6 +109,16 @@ impl PlainRows {
         row
     }
 
+    /// The tokens with more than so many characters, if these are many characters.
+    pub(crate) fn longer_than(&self, most: u32) -> Option<&[u32]> {
+        (most >= MANY_CHARACTERS).then(|| &self.long[self.short_among_long(most)..])
+    }
+
+    /// How many of the long ones have no more than so many characters.
+    fn short_among_long(&self, most: u32) -> usize {
+        self.long.partition_point(|&token| self.characters[token as usize] <= most)
+    }
+
     /// How many characters a token has.
     pub(crate) fn characters(&self, token: u32) -> usize {
         self.characters[token as usize] as usize
@@ -146,8 +156,7 @@ impl PlainRows {
     /// A row without the tokens that have more than so many characters, which are [many](MANY_CHARACTERS).
     fn without_long(&self, row: &Row, most: u32) -> Row {
         let mut words = row.words().to_vec();
-        let short = self.long.partition_point(|&token| self.characters[token as usize] <= most);
-        self.long[short..].iter().for_each(|&token| clear_bit(&mut words, token));
+        self.long[self.short_among_long(most)..].iter().for_each(|&token| clear_bit(&mut words, token));
         Row::new(words)
     }
 

@@ -120,6 +120,12 @@ impl Trie {
         std::iter::successors(first, move |&child| Some(self.end(child)).filter(|&next| next < end))
     }
 
+    /// Whether a child of `node` is found without looking at others.
+    #[inline]
+    pub(crate) fn finds_children(&self, node: NodeIndex) -> bool {
+        self.nodes[node as usize].table != 0
+    }
+
     /// The child of `node` on `byte`.
     pub(crate) fn child(&self, node: NodeIndex, byte: u8) -> Option<NodeIndex> {
         match self.nodes[node as usize].table {
