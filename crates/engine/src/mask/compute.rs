@@ -221,13 +221,12 @@ impl Generation {
         plain: TerminalId,
     ) -> Arc<TerminalTable> {
         let all = self.table_for(trie, node, plain);
-        match all.without_excluded(self.terminals(), key, plain, trie, node) {
-            None => Arc::clone(all),
-            Some(table) => {
-                self.note_table(table.memory_bytes());
-                Arc::new(table)
-            }
-        }
+        let narrowed = all.without_excluded(self.terminals(), key, plain, trie, node);
+        self.narrowed_table(all, narrowed).unwrap_or_else(|| {
+            let table = TerminalTable::build(self.terminals(), key, self.tokens(), trie, node);
+            self.note_table(table.memory_bytes());
+            Arc::new(table)
+        })
     }
 
     /// The table of a state with bounds that most tokens do not reach, made from that of the state without them.
@@ -406,7 +405,9 @@ impl Generation {
         lost: &[u32],
     ) -> Arc<KeptPart> {
         let all = self.mask_under(trie, node, plain, rest, nesting);
-        let Some(pending) = Pending::all_without(&all.pending, lost) else {
+        // A token that is lost at one node may go on at another.
+        let pending = if trie.has_repeats() { None } else { Pending::all_without(&all.pending, lost) };
+        let Some(pending) = pending else {
             return self.compute_mask_under(trie, node, state, rest, nesting);
         };
         let weight = weight(&pending).unwrap_or(usize::MAX);

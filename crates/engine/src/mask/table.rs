@@ -119,7 +119,7 @@ impl TerminalTable {
     }
 
     /// The table of `key`, where this is that of `plain`, which reads the same and excludes nothing, for the same trie and
-    /// root. `None` if it is the same.
+    /// root.
     pub(crate) fn without_excluded(
         &self,
         arena: &Arena,
@@ -127,10 +127,8 @@ impl TerminalTable {
         plain: TerminalId,
         trie: &Trie,
         root: NodeIndex,
-    ) -> Option<Self> {
-        let lost = excluded_nodes(arena, trie, root, key, plain);
-        let tokens = tokens_under(trie, &lost);
-        (!tokens.is_empty()).then(|| self.without(trie, &lost, &tokens))
+    ) -> Narrowed {
+        self.narrowed(trie, &excluded_nodes(arena, trie, root, key, plain))
     }
 
     /// The table of `state`, where this is that of `relaxed`, for the same trie and root.
@@ -166,6 +164,10 @@ impl TerminalTable {
     fn narrowed(&self, trie: &Trie, lost: &[NodeIndex]) -> Narrowed {
         if lost.is_empty() {
             return Narrowed::Same;
+        }
+        // A token that is lost at one node may stay at another.
+        if trie.has_repeats() {
+            return Narrowed::Unknown;
         }
         Narrowed::Fewer(self.without(trie, lost, &tokens_under(trie, lost)))
     }
@@ -250,11 +252,10 @@ fn lost_within_bounds(
     root: NodeIndex,
     (state, relaxed): (TerminalId, TerminalId),
 ) -> Option<Lost> {
-    let heights = trie.heights();
-    let height = |node: NodeIndex| u32::from(heights[node as usize]);
+    let height = |node: NodeIndex| trie.height(node);
     // Most tokens are too short to tell the two apart, whatever states are on the way.
     let short = arena.agreed_bytes(state, relaxed);
-    let is_short = |node: NodeIndex, depth: u32| depth + height(node) <= short;
+    let is_short = |node: NodeIndex, depth: u32| depth.saturating_add(height(node)) <= short;
     // Nor does plain text, where any of it leads back.
     let has_kinds = trie.number() == index.trie().number() && arena.is_wide(state);
     let plain = if has_kinds { arena.easily_endless(state) } else { Endless::NOTHING };

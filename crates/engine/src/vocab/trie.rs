@@ -37,6 +37,8 @@ pub(crate) struct Trie {
     tables: Box<[[NodeIndex; 256]]>,
     number: u64,
     heights: OnceLock<Box<[u8]>>,
+    /// Whether a token is at several nodes.
+    has_repeats: OnceLock<bool>,
 }
 
 impl Trie {
@@ -54,7 +56,7 @@ impl Trie {
             draft.tokens.push(token);
             path = bytes;
         }
-        draft.finish()
+        Trie { has_repeats: OnceLock::from(false), ..draft.finish() }
     }
 
     /// One trie of what lies under each of `roots`, nodes of `self`, as though they were one node.
@@ -153,6 +155,16 @@ impl Trie {
         self.nodes[node as usize].first_token as usize..self.nodes[end].first_token as usize
     }
 
+    /// Whether a token is at several nodes: of a trie that was merged, because a token may leave a terminal at several
+    /// places.
+    pub(crate) fn has_repeats(&self) -> bool {
+        *self.has_repeats.get_or_init(|| {
+            let mut tokens = self.tokens.to_vec();
+            tokens.sort_unstable();
+            tokens.windows(2).any(|pair| pair[0] == pair[1])
+        })
+    }
+
     /// All tokens, in the order of nodes.
     pub(crate) fn tokens(&self) -> &[u32] {
         &self.tokens
@@ -228,6 +240,7 @@ impl Draft {
             tables: Box::new([]),
             number: next_number(),
             heights: OnceLock::new(),
+            has_repeats: OnceLock::new(),
         };
         trie.add_tables();
         trie
