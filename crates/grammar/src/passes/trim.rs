@@ -9,6 +9,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::ir::{ExprId, Grammar, RuleId};
 use crate::limits::Budget;
 
+/// What the error says of a grammar that no text matches.
+pub const GENERATES_NOTHING: &str = "the grammar generates nothing: no finite string matches it";
+
 /// Whether `grammar`, whose conjunctions and complements are automata, has no text.
 pub fn matches_nothing(grammar: &Grammar, budget: &Budget) -> Result<bool> {
     let productive = productive(grammar, budget)?;
@@ -82,10 +85,8 @@ fn empty_language(grammar: &Grammar, productive: &[bool]) -> Error {
         .map(|(_, rule)| rule.name.as_str())
         .take(5)
         .collect();
-    Error::new(ErrorKind::Invalid, "the grammar generates nothing: no finite string matches it").with_help(
-        format!(
-            "these rules have no alternative that ends without recursion or an empty class: {}",
-            dead.join(", ")
-        ),
-    )
+    Error::new(ErrorKind::Invalid, GENERATES_NOTHING).with_help(format!(
+        "these rules have no alternative that ends without recursion or an empty class: {}",
+        dead.join(", ")
+    ))
 }

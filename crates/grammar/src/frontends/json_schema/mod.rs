@@ -33,7 +33,7 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Builder, ExprId, Grammar};
 use crate::limits::Budget;
 use crate::machine::Machine;
-use crate::passes::trim::matches_nothing;
+use crate::passes::trim::{GENERATES_NOTHING, matches_nothing};
 
 pub use report::{Finding, Outcome, Report};
 pub use style::Style;
@@ -213,8 +213,8 @@ fn registry<'o>(options: &'o Options, budget: &Budget) -> Result<Vec<(String, Do
 pub fn check_inhabited(grammar: &Grammar, schema: &str, options: &Options, budget: &Budget) -> Result<()> {
     match matches_nothing(grammar, budget) {
         Ok(true) => {
-            let error = Error::new(ErrorKind::Invalid, "no value of the schema can be written");
-            Err(explained(error, schema, options, budget).at(Place::Pointer(String::new())))
+            let error = Error::new(ErrorKind::Invalid, GENERATES_NOTHING);
+            Err(explained(error, schema, options, budget))
         }
         Err(error) if matches!(error.kind(), ErrorKind::Limit | ErrorKind::Cancelled) => Err(error),
         // What cannot be decided is for compiling to refuse.
@@ -232,7 +232,12 @@ pub fn explained(error: Error, schema: &str, options: &Options, budget: &Budget)
         return error;
     };
     match error.kind() {
-        ErrorKind::Invalid => Case { root: &root, registry: &registry, options, budget }.diagnosed(error),
+        ErrorKind::Invalid => {
+            let told = Case { root: &root, registry: &registry, options, budget }.diagnosed(error);
+            // The rules of the grammar mean nothing to who wrote the schema.
+            let is_of_grammar = *told.place() == Place::Nowhere && told.message() == GENERATES_NOTHING;
+            if is_of_grammar { unwritable() } else { told }
+        }
         // The same error has its place there. Another one would only say what was spent before.
         ErrorKind::Unsupported | ErrorKind::Limit if budget.check().is_ok() => {
             let budget = budget.attempt(usize::MAX);
@@ -242,6 +247,11 @@ pub fn explained(error: Error, schema: &str, options: &Options, budget: &Budget)
         }
         _ => error,
     }
+}
+
+/// The error of a schema of which is not known why it has no value that can be written.
+fn unwritable() -> Error {
+    Error::new(ErrorKind::Invalid, "no value of the schema can be written").at(Place::Pointer(String::new()))
 }
 
 /// What schemas that go into one grammar share.

@@ -90,6 +90,35 @@ fn a_conversion_does_not_look_and_compiling_explains() {
 }
 
 #[test]
+fn keys_of_narrowed_formats_hide_no_contradiction() {
+    for (schema, named) in [
+        (
+            r#"{"type": "array", "items": {"type": "object", "propertyNames": {"format": "hostname"}},
+            "contains": {"type": "array"}}"#,
+            r#""items" and "contains""#,
+        ),
+        (
+            r#"{"type": "object", "minProperties": 1, "propertyNames": {"format": "duration"},
+            "additionalProperties": false}"#,
+            r#""minProperties" and "additionalProperties""#,
+        ),
+    ] {
+        let (pointer, error) = error_of(schema, &lenient());
+        assert_eq!(pointer, "");
+        assert!(error.message().contains(named), "{error}");
+    }
+}
+
+#[test]
+fn no_error_speaks_of_rules_that_nobody_wrote() {
+    let budget = Budget::default();
+    let failed = Error::new(ErrorKind::Invalid, crate::passes::trim::GENERATES_NOTHING);
+    let told = explained(failed, r#"{"type": "object"}"#, &Options::default(), &budget);
+    assert_eq!(*told.place(), Place::Pointer(String::new()));
+    assert_eq!(told.message(), "no value of the schema can be written");
+}
+
+#[test]
 fn errors_of_other_schemas_stay_as_they_are() {
     let budget = Budget::default();
     let failed = Error::new(ErrorKind::Invalid, "something else");
