@@ -40,4 +40,6 @@ pub(crate) use shared::{
     FarBounds, KeyMasks, LostByKey, LostByNodes, SharedKeyParts, SharedLost, SharedParts, SharedTables,
     SubtreeMasks, SubtreeTables, WholeMasks,
 };
+#[cfg(test)]
+pub(crate) use table::Narrowed;
 pub(crate) use table::TerminalTable;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use tokenstile_grammar::regular::CharSet;
 
 use super::arena::{Arena, Term, TerminalId};
-use crate::mask::TerminalTable;
+use crate::mask::{Narrowed, TerminalTable};
 use crate::vocab::reach::Reach;
 use crate::vocab::tokenizer_json::{self, FileOptions};
 use crate::vocab::trie::{NodeIndex, Trie};
@@ -338,8 +338,11 @@ fn check_table(arena: &Arena, state: TerminalId, vocab: &Vocab) -> Result<(), Te
     let tokens = vocab.table();
     let trie = tokens.index().trie();
     let all = TerminalTable::build(arena, plain, tokens, tokens.index().trie(), Trie::ROOT);
-    let derived = all.without_excluded(arena, state, plain, trie, Trie::ROOT);
-    let table = derived.as_ref().unwrap_or(&all);
+    let table = match all.without_excluded(arena, state, plain, trie, Trie::ROOT) {
+        Narrowed::Same => all,
+        Narrowed::Fewer(fewer) => fewer,
+        Narrowed::Unknown => panic!("no token of a vocabulary is at several nodes"),
+    };
     let mut ends = BTreeSet::new();
     for (id, bytes) in tokens.iter().filter(|(_, bytes)| !bytes.is_empty()) {
         let mut at = state;
