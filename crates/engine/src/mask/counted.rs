@@ -182,13 +182,12 @@ impl Generation {
     pub(super) fn far_bounded(&self, state: TerminalId) -> Option<FarBounded<'_>> {
         let arena = self.terminals();
         let turns = arena.turns(state).filter(|turns| turns.min == 0 && arena.is_wide(turns.endless))?;
+        let stay = &self.table_for(self.tokens().index().trie(), Trie::ROOT, turns.endless).stay;
         let within = self.far_bounds().get_or_make(state, || {
-            let stay = &self.table_for(self.tokens().index().trie(), Trie::ROOT, turns.endless).stay;
             let counts = self.counts(&turns);
             Arc::new(counts.and_then(|counts| counts.within_far_bound(turns.max, stay, self.tokens())))
         });
         let within = within.as_ref().as_ref()?;
-        let stay = &self.table_for(self.tokens().index().trie(), Trie::ROOT, turns.endless).stay;
         Some(FarBounded { endless: turns.endless, stay, within })
     }
 }

@@ -179,9 +179,8 @@ pub(crate) struct Mask {
     row: OnceLock<Arc<Row>>,
 }
 
-/// A mask gets a row once putting it together was as much work as copying more rows than this. PERF: to make a row, hash it
-/// and touch its fresh memory takes some 3 µs for 128,000 tokens, as long as to copy fifteen. With a quarter of this number one
-/// known mask in a hundred waited for its row in `MaskBench`, and all together took a sixth more time,
+/// A mask gets a row once putting it together was as much work as copying more rows than this: to make a row, with its hash and
+/// its fresh memory, takes as long as to copy over a dozen,
 const WORTH_A_ROW: usize = 32;
 /// unless it has a single base and at most so many tokens beyond it: to set these costs no more than to copy a row.
 const FEW_EXTRA: usize = 96;

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::frontends::{ebnf, regex as regexes};
 use crate::ir::{Expr, RuleOptions};
 use crate::passes::analysis;
+use crate::passes::trim::GENERATES_NOTHING;
 
 /// Just this text.
 pub(super) fn const_string(
@@ -67,7 +68,7 @@ pub(super) fn grammar(
     let parsed = ebnf::parse_with_tokens(text, "root", tokens, budget.limits(), budget)
         .map_err(|error| place.within("the grammar", &error))?;
     if !analysis::productive(&parsed, budget)?[parsed.rule(parsed.root()).body.index()] {
-        return Err(place.invalid("the grammar generates nothing: no finite string matches it"));
+        return Err(place.invalid(GENERATES_NOTHING));
     }
     let expr = lowering.take_in(&parsed)?;
     lowering.parts.insert(key, expr);
