@@ -190,7 +190,9 @@ def gguf_key(path: Path) -> str | None:
             head = hashlib.sha256(file.read(_HEAD_BYTES)).hexdigest()
     except OSError:
         return None
-    return _key("gguf", head, status.st_size, status.st_mtime_ns, _version("llama_cpp_python"))
+    return _key(
+        "gguf", head, status.st_size, status.st_mtime_ns, _version("xllamacpp"), _version("llama_cpp_python")
+    )
 
 
 def encoding_key(name: str) -> str:

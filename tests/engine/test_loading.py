@@ -6,10 +6,9 @@ import sys
 
 import pytest
 
-from tokenstile.engine.models import embedded, loading
+from tokenstile.engine.models import embedded, llama_library, loading
 from tokenstile.exceptions import InvalidArgumentError
 
-OURS = ("tokenstile.engine.models.llama_cpp", "tokenstile.integrations.llama_cpp")
 OF_TRANSFORMERS = ("tokenstile.engine.models.transformers", "tokenstile.integrations.transformers")
 
 
@@ -25,11 +24,21 @@ def without(monkeypatch):
     return hide
 
 
-def test_a_gguf_file(without, tmp_path):
+def test_a_gguf_file(without, tmp_path, monkeypatch):
     path = tmp_path / "model.gguf"
     path.write_bytes(b"GGUF")
-    without("llama_cpp", OURS)
-    with pytest.raises(ImportError, match=r"tokenstile\[llama-cpp\]"):
+    without("llama_cpp", ())
+    monkeypatch.setattr(llama_library, "_module_of_wheel", lambda: None)
+    llama_library.llama_functions.cache_clear()
+    with pytest.raises(ImportError, match=r"tokenstile\[gguf\]"):
+        loading.load_model(path)
+
+
+def test_a_broken_gguf_file(tmp_path):
+    pytest.importorskip("xllamacpp", reason="the package xllamacpp is not installed")
+    path = tmp_path / "model.gguf"
+    path.write_bytes(b"GGUF, or so it says")
+    with pytest.raises(InvalidArgumentError, match=r"llama.cpp cannot load .*model\.gguf: .*gguf"):
         loading.load_model(path)
 
 

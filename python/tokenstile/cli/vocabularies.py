@@ -10,20 +10,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tokenstile.cli.outcome import notes
 from tokenstile.disk_cache import DiskCache, encoding_key, gguf_key
-from tokenstile.engine.models.embedded import (
-    EMBEDDED_MODEL,
-    HOW_TO_GET_IT,
-    embedded_gguf,
-    silence_llama,
-)
+from tokenstile.engine.models.embedded import EMBEDDED_MODEL, HOW_TO_GET_IT, embedded_gguf
+from tokenstile.engine.models.llama_library import has_llama
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.tokenizer_info import TokenizerInfo
+
+if TYPE_CHECKING:
+    from tokenstile.engine.models.gguf import GgufFile
 
 __all__ = ["Reader", "TokenizerOption", "Vocabulary", "find_reader", "load_vocabulary", "spell_token"]
 
@@ -71,7 +70,7 @@ def find_reader(name: str | None) -> Reader:
     """Find out what a name stands for; nothing is read yet."""
     if name is None:
         path = embedded_gguf()
-        if path is not None and importlib.util.find_spec("llama_cpp") is not None:
+        if path is not None and has_llama():
             return _gguf_reader(EMBEDDED_MODEL, path)
         notes().print(f"[dim]taking single bytes for tokens: {HOW_TO_GET_IT}[/]")
         name = "bytes"
@@ -112,31 +111,19 @@ def _gguf_reader(name: str, path: Path) -> Reader:
 
 
 def _from_gguf(path: Path) -> TokenizerInfo:
-    llama = _open_gguf(path)
-    from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415 - only when used
-
-    return tokenizer_info(llama)
+    return _open_gguf(path).tokenizer_info()
 
 
 def _names_in_gguf(path: Path) -> dict[int, str]:
-    llama = _open_gguf(path)
-    from tokenstile.integrations.llama_cpp import control_token_names  # noqa: PLC0415 - only when used
-
-    return control_token_names(llama)
+    return _open_gguf(path).control_token_names()
 
 
-def _open_gguf(path: Path) -> Any:  # noqa: ANN401 - a Llama, whose package may be missing
+def _open_gguf(path: Path) -> "GgufFile":
     if not path.is_file():
         raise InvalidArgumentError(f"there is no file {str(path)!r}")
-    try:
-        import llama_cpp  # noqa: PLC0415 - only when used
-    except ImportError as error:
-        raise ImportError("GGUF files need llama-cpp-python: pip install 'tokenstile[llama-cpp]'") from error
-    silence_llama()
-    try:
-        return llama_cpp.Llama(str(path), vocab_only=True, verbose=False)
-    except ValueError as error:
-        raise InvalidArgumentError(f"llama.cpp cannot load {path}: {error}") from error
+    from tokenstile.engine.models.gguf import GgufFile  # noqa: PLC0415 - only when used
+
+    return GgufFile(path, vocab_only=True)
 
 
 def spell_token(info: TokenizerInfo, token: int) -> str:

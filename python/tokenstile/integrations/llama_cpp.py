@@ -14,14 +14,13 @@ How the library calls a processor decides what this one is like:
 
 from __future__ import annotations
 
-import ctypes
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
+from tokenstile.engine.models.gguf_vocabulary import read_control_token_names, read_vocabulary
 from tokenstile.exceptions import InvalidArgumentError, MatcherError
 from tokenstile.integrations.following import Generation, compiled_grammars
 from tokenstile.integrations.masking import MaskBuffer
-from tokenstile.tokenizer_info import TokenizerInfo
 
 try:
     import llama_cpp
@@ -34,20 +33,11 @@ if TYPE_CHECKING:
 
     from tokenstile._core import CompiledGrammar
     from tokenstile.integrations.following import Follower
+    from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = ["GrammarLogitsProcessor", "control_token_names", "tokenizer_info"]
 
 _LOG: Final = logging.getLogger(__name__)
-_KNOWN_VOCABULARIES: Final = frozenset(
-    {
-        llama_cpp.LLAMA_VOCAB_TYPE_SPM,
-        llama_cpp.LLAMA_VOCAB_TYPE_BPE,
-        llama_cpp.LLAMA_VOCAB_TYPE_UGM,
-        llama_cpp.LLAMA_VOCAB_TYPE_RWKV,
-        llama_cpp.LLAMA_VOCAB_TYPE_PLAMO2,
-    }
-)
-"""Those whose tokens are pieces of text that only need to be put together."""
 
 
 def tokenizer_info(llama: llama_cpp.Llama, *, special: bool = False) -> TokenizerInfo:
@@ -56,39 +46,12 @@ def tokenizer_info(llama: llama_cpp.Llama, *, special: bool = False) -> Tokenize
     Control tokens such as ``<|im_start|>`` have no text here, because llama.cpp leaves them out of the texts that it
     gives: a grammar can only use them by their ids. With ``special`` they have their names as texts.
     """
-    vocab = llama_cpp.llama_model_get_vocab(llama.model)
-    kind = llama_cpp.llama_vocab_type(vocab)
-    if kind not in _KNOWN_VOCABULARIES:
-        raise InvalidArgumentError(
-            f"the model has a vocabulary of llama.cpp's type {kind}, whose tokens are no texts"
-        )
-    ids = range(llama_cpp.llama_vocab_n_tokens(vocab))
-    pieces = [_piece(vocab, token, special=special) for token in ids]
-    ends = [token for token in ids if llama_cpp.llama_vocab_is_eog(vocab, token)]
-    if not ends:
-        raise InvalidArgumentError("the model has no token that ends a text")
-    return TokenizerInfo(pieces, stop_token_ids=ends)
+    return read_vocabulary(llama_cpp, llama_cpp.llama_model_get_vocab(llama.model), special=special)
 
 
 def control_token_names(llama: llama_cpp.Llama) -> dict[int, str]:
     """Give the names of the tokens that have no text, by their ids: ``<|im_start|>`` and its like."""
-    vocab = llama_cpp.llama_model_get_vocab(llama.model)
-    ids = range(llama_cpp.llama_vocab_n_tokens(vocab))
-    silent = [token for token in ids if not _piece(vocab, token, special=False)]
-    names = {token: _piece(vocab, token, special=True).decode("utf-8", "replace") for token in silent}
-    return {token: name for token, name in names.items() if name}
-
-
-def _piece(vocab: Any, token: int, *, special: bool) -> bytes:  # noqa: ANN401 - a pointer
-    """Give the bytes of a token."""
-    size = 64
-    while True:
-        buffer = ctypes.create_string_buffer(size)
-        length = llama_cpp.llama_token_to_piece(vocab, token, buffer, size, 0, special)
-        if length >= 0:
-            return buffer.raw[:length]
-        # It was too small, and so many bytes are needed.
-        size = -length
+    return read_control_token_names(llama_cpp, llama_cpp.llama_model_get_vocab(llama.model))
 
 
 class GrammarLogitsProcessor(llama_cpp.LogitsProcessorList):  # type: ignore[misc,unused-ignore] # it may be missing

@@ -162,12 +162,12 @@ def llama_cpp_model(
     file = Path(path).absolute()
 
     def load() -> Model:
-        from llama_cpp import Llama  # noqa: PLC0415 - in the worker
-
+        from tokenstile.engine.models.gguf import GgufFile  # noqa: PLC0415 - in the worker
         from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - in the worker
 
-        llama = Llama(str(file), n_ctx=64, verbose=False)
-        return LlamaCppModel(llama, num_slots=num_slots, max_length=max_length, num_threads=num_threads)
+        return LlamaCppModel(
+            GgufFile(file), num_slots=num_slots, max_length=max_length, num_threads=num_threads
+        )
 
     return ModelLoader(f"llama.cpp {file.name}", load)
 

@@ -1,20 +1,18 @@
 """From messages to the text that a model goes on with.
 
-Models bring a template of Jinja along. It comes with the model's file, so it runs in Jinja's sandbox. Templates that
-say nothing of tools get them in the first message, and calls and results as text, in the way of the family of models
-that the server is set to.
+Models bring a template of Jinja along. Templates that say nothing of tools get them in the first message, and calls and
+results as text, in the way of the family of models that the server is set to.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import logging
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from tokenstile.engine.models.chat_template import compile_template
 from tokenstile.server.errors import ApiError
 from tokenstile.server.tools import describe
 
@@ -36,27 +34,17 @@ class ChatTemplate:
     """The template of a model."""
 
     def __init__(self, source: str = CHATML, *, bos_token: str = "", eos_token: str = "") -> None:
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-        )
-        environment.globals.update(raise_exception=_refuse, strftime_now=_now)
-        environment.filters["tojson"] = _to_json
-        self._template = environment.from_string(source)
+        self._template = compile_template(source)
         self._special = {"bos_token": bos_token, "eos_token": eos_token}
         self.knows_tools = "tools" in source
 
     @classmethod
     def of_model(cls, model: Any) -> ChatTemplate:  # noqa: ANN401 - any model of the engine
         """Give the template that a model of llama.cpp or of transformers brings along; that of ChatML without one."""
-        llama, tokenizer = getattr(model, "llama", None), getattr(model, "tokenizer", None)
-        bos: str | None
-        eos: str | None
-        if llama is not None:
-            source = llama.metadata.get("tokenizer.chat_template")
-            bos, eos = _name_in_llama(llama, llama.token_bos()), _name_in_llama(llama, llama.token_eos())
-        else:
-            source = getattr(tokenizer, "chat_template", None)
-            bos, eos = getattr(tokenizer, "bos_token", None), getattr(tokenizer, "eos_token", None)
+        origin = getattr(model, "file", None) or getattr(model, "tokenizer", None)
+        source, bos, eos = (
+            getattr(origin, name, None) for name in ("chat_template", "bos_token", "eos_token")
+        )
         if not isinstance(source, str):
             _LOG.warning("the model brings no chat template along; that of ChatML is used")
             return cls()
@@ -133,22 +121,3 @@ def _as_text(message: Message, format_: ToolFormat) -> str:
         format_.write_call(call.function.name, call.function.arguments) for call in message.tool_calls or []
     ]
     return "\n".join([message.text, *calls] if message.text else calls)
-
-
-def _name_in_llama(llama: Any, token: int) -> str:  # noqa: ANN401 - llama.cpp's
-    if token < 0:
-        return ""
-    data: bytes = llama.detokenize([token], special=True)
-    return data.decode("utf-8", "replace")
-
-
-def _refuse(message: str) -> NoReturn:
-    raise jinja2.TemplateError(message)
-
-
-def _now(form: str) -> str:
-    return dt.datetime.now(tz=dt.UTC).strftime(form)
-
-
-def _to_json(value: object, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)

