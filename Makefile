@@ -3,6 +3,9 @@
 # The targets set up what they need by themselves: Python environments in .venv, .venv-torch, .venv-models and
 # .venv-vllm, with the exact versions of requirements/*.txt, and the compiled module in python/tokenstile. What is up to
 # date is not done again.
+#
+# The compiled module is built in two ways. `quick` is there in half the time and serves the demo and the tests; `release`
+# optimises all crates as one, by the profile in profiles/, and serves the benchmarks and the wheel. `make build` makes it.
 
 PYTHON ?= python3
 CARGO ?= cargo
@@ -17,10 +20,13 @@ PY_TORCH := $(VENV_TORCH)/bin/python
 PY_MODELS := $(VENV_MODELS)/bin/python
 PY_VLLM := $(VENV_VLLM)/bin/python
 SMOLLM2 := $(VENV_VLLM)/smollm2
+LLAMA_FOLDER := $(VENV_MODELS)/llama
 # The engines warn of much when they are imported, and take minutes to start.
 TEST_ENGINE = TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest -W default -W error:::tokenstile \
 	-o timeout=1800
 EXTENSION := python/tokenstile/_core.abi3.so
+# It is there while the module in the package is the release build.
+RELEASE := target/release-build-in-package
 # What was recorded of a build by the compiler that is here, if anything was: what is run often is laid out together. A
 # record fits one compiler, because it goes by the names that the compiler makes.
 COMPILER := $(shell rustc -vV 2> /dev/null | awk '/^host: / { host = $$2 } /^release: / { print host "-" $$2 }')
@@ -29,29 +35,36 @@ PROFILE := profiles/$(COMPILER).profdata.gz
 PROFILE_DATA := $(if $(wildcard $(PROFILE)),target/profile/$(firstword $(shell cksum < $(PROFILE))).profdata)
 PROFILE_FLAGS := $(if $(PROFILE_DATA),-Cprofile-use=$(CURDIR)/$(PROFILE_DATA) -Cllvm-args=-no-pgo-warn-mismatch)
 PROFILED := target/profile/recording
-MATURIN = $(if $(PROFILE_FLAGS),RUSTFLAGS='$(RUSTFLAGS) $(PROFILE_FLAGS)') $(VENV)/bin/maturin
+MATURIN := PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin
+MATURIN_RELEASE = $(if $(PROFILE_FLAGS),RUSTFLAGS='$(RUSTFLAGS) $(PROFILE_FLAGS)') $(MATURIN)
+# Twice as many as there are processors: on a busy machine that is twice the share, and on a quiet one no loss.
+export CARGO_BUILD_JOBS ?= $(shell expr 2 '*' $$(nproc 2> /dev/null || echo 1))
+# Commands side by side, with one line of progress and what they print in files.
+SIDE_BY_SIDE := $(PYTHON) tools/side_by_side.py target/setup
 # As new as the compiler's LLVM, or newer.
 LLVM_PROFDATA ?= $(firstword $(wildcard \
 	$(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/*/bin/llvm-profdata \
 	/usr/lib/llvm-$(shell rustc -vV 2> /dev/null | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')/bin/llvm-profdata))
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.json')
-LLAMA_CPP_OPTIONS := -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TESTS=OFF \
-	-DLLAMA_BUILD_SERVER=OFF -DLLAVA_BUILD=OFF -DMTMD_BUILD=OFF -DLLAMA_CURL=OFF
-LLAMA_LOG := $(VENV_MODELS)/llama.log
 # The bindings have no tests of their own in Rust: they are tested through Python.
 CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
+.PHONY: help build set-up-demo demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
 .PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
 
-build: $(EXTENSION) ## Build the compiled module into the package, with optimisations
+build: $(RELEASE) ## Build the compiled module into the package, with all optimisations
 
-demo: $(EXTENSION) $(VENV_MODELS)/.installed-demo ## Let a real model write JSON under a schema (DEMO_ARGS="...")
+demo: set-up-demo ## Let a real model write JSON under a schema (DEMO_ARGS="...")
 	@$(PY_MODELS) examples/demo.py $(DEMO_ARGS)
+
+# What is up to date is not looked at by another make, so that a second demo starts at once.
+set-up-demo:
+	@$(MAKE) -q $(EXTENSION) $(VENV_MODELS)/.installed-demo 2> /dev/null || $(SIDE_BY_SIDE) \
+		tokenstile '$(MAKE) $(EXTENSION)' 'the model' '$(MAKE) $(VENV_MODELS)/.installed-demo'
 
 test: test-rust test-python ## Run all tests that need neither torch nor transformers
 
@@ -65,7 +78,7 @@ test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need tor
 	$(PY_TORCH) -m pytest tests/torch
 
 test-models: $(EXTENSION) $(VENV_MODELS)/.installed ## Run the tests with a real model, in the real libraries (slow)
-	$(PY_MODELS) -m pytest tests/models -o timeout=3600
+	LLAMA_CPP_LIB_PATH=$(CURDIR)/$(LLAMA_FOLDER) $(PY_MODELS) -m pytest tests/models -o timeout=3600
 
 test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU with a real model (12 GB of disk)
 	$(TEST_ENGINE) tests/vllm
@@ -93,19 +106,19 @@ ratchets: $(EXTENSION) $(VENV)/.installed ## Write the lists of what JSON Schema
 	$(PY) -m tests.json_schema.official_suite --update
 	$(PY) -m tests.json_schema.maskbench --update
 
-bench: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside XGrammar (BENCH_ARGS="...")
+bench: $(RELEASE) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside XGrammar (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/run.py $(BENCH_ARGS)
 
-bench-json-schema: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
+bench-json-schema: $(RELEASE) $(VENV_TORCH)/.installed-bench ## Run MaskBench through all engines (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/json_schema.py $(BENCH_ARGS)
 
 plots: $(VENV)/.installed ## Draw the plots of docs/performance.md from what the benchmarks left
 	$(PY) benchmarks/plots.py
 
-bench-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM (BENCH_ARGS="...")
+bench-vllm: $(RELEASE) $(SMOLLM2)/.converted ## Compare tokenstile and xgrammar inside of vLLM (BENCH_ARGS="...")
 	$(PY_VLLM) benchmarks/vllm_backends.py $(SMOLLM2) $(BENCH_ARGS)
 
-bench-server: $(EXTENSION) $(VENV_MODELS)/.installed ## Let 64 clients stream from the server for a minute (BENCH_ARGS="...")
+bench-server: $(RELEASE) $(VENV_MODELS)/.installed ## Let 64 clients stream from the server for a minute (BENCH_ARGS="...")
 	$(PY_MODELS) benchmarks/server_load.py $(BENCH_ARGS)
 
 fuzz: $(EXTENSION) $(VENV)/.installed ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
@@ -121,7 +134,7 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/
 	cp -r $${CARGO_TARGET_DIR:-target}/doc site/rust
 
 wheel: $(VENV)/.maturin $(PROFILE_DATA) ## Build a wheel into dist/
-	$(MATURIN) build --release --locked --out dist
+	$(MATURIN_RELEASE) build --release --locked --out dist
 
 profile: $(VENV)/.installed ## Record what is run often, for the builds that follow (needs llvm-profdata)
 	@test -n '$(COMPILER)' || { echo 'make profile needs rustc' >&2; exit 1; }
@@ -166,28 +179,28 @@ $(VENV_TORCH)/.installed: requirements/torch.txt
 	echo '$(CURDIR)/python' > $$($(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
 	touch $@
 
-# The model is a file in a package whose requirements are not needed. llama.cpp is compiled here, without its programs
-# and without images. That takes long, so what the compiler is at is picked out of what it says.
+# The model is a file in a package whose requirements are not needed, so what is needed is listed in full.
 $(VENV_MODELS)/.installed-demo: requirements/demo.txt
-	@command -v c++ > /dev/null || { echo 'llama.cpp needs a C++ compiler, and there is no c++ here' >&2; exit 1; }
-	@echo 'Setting up $(VENV_MODELS): fetching the model and what the demo runs with.'
 	$(PYTHON) -m venv $(VENV_MODELS)
+	$(PY_MODELS) -m pip install --disable-pip-version-check --progress-bar off --no-deps -r requirements/demo.txt
 	echo '$(CURDIR)/python' > $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tokenstile.pth
-	grep -v '^llama_cpp_python==' requirements/demo.txt > $(VENV_MODELS)/fetched.txt
-	$(PY_MODELS) -m pip install --disable-pip-version-check --no-deps -r $(VENV_MODELS)/fetched.txt
-	@echo 'Compiling llama.cpp from its sources, once: about ten minutes for one processor, less for several.'
-	@{ CMAKE_ARGS='$(LLAMA_CPP_OPTIONS)' CMAKE_BUILD_PARALLEL_LEVEL=$$(nproc 2> /dev/null || echo 2) \
-		$(PY_MODELS) -m pip install -v --disable-pip-version-check --no-deps \
-			$$(grep '^llama_cpp_python==' requirements/demo.txt) 2>&1; echo "status $$?"; } | tee $(LLAMA_LOG) | \
-		awk '/^ *\[[0-9]+\/[0-9]+\]/ { printf "\rllama.cpp: file %s ", $$1; fflush() } END { print "" }'
-	@tail -n 1 $(LLAMA_LOG) | grep -q '^status 0$$' || { tail -n 40 $(LLAMA_LOG); exit 1; }
+	printf '%s\n' '#!$(CURDIR)/$(PY_MODELS)' 'import sys' 'from tokenstile.cli import main' 'sys.exit(main())' \
+		> $(VENV_MODELS)/bin/tokenstile
+	chmod +x $(VENV_MODELS)/bin/tokenstile
 	touch $@
 
-# It sees what is in the environment for torch.
-$(VENV_MODELS)/.installed: requirements/models.txt $(VENV_MODELS)/.installed-demo $(VENV_TORCH)/.installed
+# It sees what is in the environment for torch. llama-cpp-python is installed without a llama.cpp of its own: it gets the
+# one that xllamacpp brings, and a function that is missing there.
+$(VENV_MODELS)/.installed: requirements/models.txt tests/models/libllama.c \
+		$(VENV_MODELS)/.installed-demo $(VENV_TORCH)/.installed
 	$(PY_TORCH) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 		> $$($(PY_MODELS) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/torch.pth
-	$(PY_MODELS) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/models.txt
+	CMAKE_ARGS=-DLLAMA_BUILD=OFF \
+		$(PY_MODELS) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/models.txt
+	mkdir -p $(LLAMA_FOLDER)
+	$(CC) -shared -fPIC -o $(LLAMA_FOLDER)/libllama.so tests/models/libllama.c -Wl,--no-as-needed \
+		$$($(PY_MODELS) -c 'from importlib.util import find_spec as find; from pathlib import Path; \
+			print(*Path(find("xllamacpp").origin).parent.glob("xllamacpp*.so"))')
 	touch $@
 
 # The engines find tokenstile by its entry points, so this environment needs to know of the package, not only to see its
@@ -214,7 +227,12 @@ target/profile/%.profdata: $(PROFILE)
 	mkdir -p $(dir $@)
 	gzip -d -c $(PROFILE) > $@.part && mv $@.part $@
 
-$(EXTENSION): $(RUST_SOURCES) pyproject.toml $(PROFILE_DATA) | $(VENV)/.maturin
-	@echo 'Compiling tokenstile, optimised as a whole. Once, and it takes minutes; the last step is the longest.'
-	PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(MATURIN) develop --release --locked
+$(EXTENSION): $(RUST_SOURCES) pyproject.toml | $(VENV)/.maturin
+	rm -f $(RELEASE)
+	$(MATURIN) develop --profile quick --locked
 	touch $@
+
+$(RELEASE): $(RUST_SOURCES) pyproject.toml $(PROFILE_DATA) | $(VENV)/.maturin
+	@echo 'Compiling tokenstile, optimised as a whole. It takes minutes; the last step is the longest.'
+	$(MATURIN_RELEASE) develop --release --locked
+	touch $(EXTENSION) $@

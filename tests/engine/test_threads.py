@@ -37,11 +37,11 @@ def test_threads_sleep_unless_the_environment_says_otherwise(monkeypatch):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     threads.let_threads_sleep()
-    assert os.environ["GOMP_SPINCOUNT"] == "10000"
-    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
-    threads.let_threads_sleep()
-    assert os.environ["GOMP_SPINCOUNT"] == "7"
-    monkeypatch.delenv("GOMP_SPINCOUNT")
+    assert os.environ["OMP_WAIT_POLICY"] == "passive"
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     threads.let_threads_sleep()
-    assert "GOMP_SPINCOUNT" not in os.environ
+    assert os.environ["OMP_WAIT_POLICY"] == "active"
+    monkeypatch.delenv("OMP_WAIT_POLICY")
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    threads.let_threads_sleep()
+    assert "OMP_WAIT_POLICY" not in os.environ

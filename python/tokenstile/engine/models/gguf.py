@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenstile.engine.models.gguf_vocabulary import read_control_token_names, read_vocabulary, token_piece
@@ -11,8 +12,6 @@ from tokenstile.engine.models.llama_library import llama_functions, take_errors
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import llama_cpp
 
     from tokenstile.tokenizer_info import TokenizerInfo
@@ -23,13 +22,15 @@ __all__ = ["GgufFile"]
 class GgufFile:
     """A file that is loaded. Its memory is given back with this object."""
 
-    def __init__(self, path: Path, *, vocab_only: bool = False) -> None:
+    def __init__(self, path: str | Path, *, vocab_only: bool = False) -> None:
         """Load a file; ``vocab_only`` leaves the weights out.
 
         Raises ``ImportError`` where llama.cpp is missing, and `InvalidArgumentError` where it cannot read the file.
         """
         self.functions = llama_functions()
         """llama.cpp's functions by their names."""
+        if not Path(path).is_file():
+            raise InvalidArgumentError(f"there is no file {str(path)!r}")
         params = self.functions.llama_model_default_params()
         params.vocab_only = vocab_only
         take_errors()

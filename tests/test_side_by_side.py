@@ -1,0 +1,44 @@
+"""The set-up's one line of progress: what stays on the screen, and how a failure is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOOL = Path(__file__).parent.parent / "tools" / "side_by_side.py"
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, TOOL, folder, *arguments], capture_output=True, text=True, check=False
+    )
+
+
+def test_what_they_print_goes_to_files(tmp_path):
+    done = run(tmp_path, "one", "echo first; sleep 1.2", "the other", "echo second >&2")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "one: 1 s\n"
+    assert (tmp_path / "one.log").read_text() == "first\n"
+    assert (tmp_path / "the-other.log").read_text() == "second\n"
+
+
+def test_they_run_at_the_same_time(tmp_path):
+    meet = f"touch {tmp_path}/%s; while [ ! -e {tmp_path}/%s ]; do sleep 0.05; done"
+    assert run(tmp_path, "one", meet % ("a", "b"), "other", meet % ("b", "a")).returncode == 0
+
+
+def test_a_failure_ends_the_others(tmp_path):
+    started = time.monotonic()
+    done = run(tmp_path, "slow", "sleep 60", "broken", "echo reason; exit 3")
+    assert done.returncode == 1
+    assert "broken failed" in done.stderr
+    assert done.stderr.rstrip().endswith("reason")
+    assert time.monotonic() - started < 30
+
+
+def test_without_pairs_it_says_how_it_is_used(tmp_path):
+    done = run(tmp_path, "one")
+    assert done.returncode == 1
+    assert "LABEL COMMAND" in done.stderr

@@ -1,0 +1,153 @@
+"""Run commands side by side with one line of progress; what they print goes to files.
+
+    python3 tools/side_by_side.py LOG_FOLDER LABEL COMMAND [LABEL COMMAND ...]
+
+A command that has nothing to do leaves nothing on the screen. Where one fails, the others are ended, and the end of
+what it printed is shown. Needs nothing but Python, because it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+PATIENCE = 1.0
+"""Seconds without a word: what is done by then had nothing to do."""
+SHOWN_LINES = 40
+_STEPS = (
+    (re.compile(r"^\s*Download(?:ing|ed) (?:crates|(\S+)).*$"), "fetching"),
+    (re.compile(r"^\s*Compiling (\S+) v.*$"), "compiling"),
+    (re.compile(r"^\s*Collecting ([\w.-]+).*$"), "fetching"),
+    (re.compile(r"^Installing collected packages.*$"), "installing"),
+)
+
+
+@dataclass
+class Job:
+    """A command that runs."""
+
+    label: str
+    log: Path
+    process: subprocess.Popen[bytes]
+    started: float
+    seconds: float | None = None
+    """How long it took, once it is done."""
+
+    def poll(self) -> int | None:
+        """Give how it ended, or nothing while it runs."""
+        code = self.process.poll()
+        if code is not None and self.seconds is None:
+            self.seconds = time.monotonic() - self.started
+        return code
+
+    def step(self) -> str:
+        """Say what it is at, as far as it said so."""
+        if self.seconds is not None:
+            return "done"
+        for line in reversed(_tail(self.log, 4096).splitlines()):
+            for pattern, verb in _STEPS:
+                if found := pattern.match(line):
+                    return " ".join(filter(None, (verb, *found.groups())))
+        return "preparing"
+
+
+class Line:
+    """One line of a terminal that is written over, or nothing where there is no terminal."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._is_terminal = out.isatty()
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        if self._is_terminal:
+            width = shutil.get_terminal_size().columns - 1
+            self._out.write(f"\r\x1b[2K{text[:width]}")
+            self._out.flush()
+
+    def keep(self, text: str) -> None:
+        """Write a line that stays, and begin another."""
+        self.show("")
+        self._out.write(text + "\n")
+        self._out.flush()
+
+
+def main(arguments: list[str]) -> int:
+    """Run what the command line says."""
+    if len(arguments) < 3 or len(arguments) % 2 == 0:  # noqa: PLR2004 - a folder and pairs
+        sys.exit(__doc__)
+    folder = Path(arguments[0])
+    folder.mkdir(parents=True, exist_ok=True)
+    line = Line(sys.stderr)
+    jobs: list[Job] = []
+    try:
+        for label, command in zip(arguments[1::2], arguments[2::2], strict=True):
+            jobs.append(_start(label, command, folder))
+        return _watch(jobs, line)
+    finally:
+        line.show("")
+        for job in jobs:
+            _end(job)
+
+
+def _start(label: str, command: str, folder: Path) -> Job:
+    log = folder / f"{re.sub(r'[^a-z0-9]+', '-', label.lower())}.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(  # noqa: S602 - the commands are the Makefile's
+            command,
+            shell=True,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    return Job(label, log, process, time.monotonic())
+
+
+def _watch(jobs: list[Job], line: Line) -> int:
+    started = time.monotonic()
+    told: set[str] = set()
+    while True:
+        codes = [job.poll() for job in jobs]
+        for job, code in zip(jobs, codes, strict=True):
+            if code:
+                line.keep(f"{job.label} failed; {job.log} has all of this:\n{_end_of(job.log)}")
+                return 1
+            if job.seconds is not None and job.seconds > PATIENCE and job.label not in told:
+                told.add(job.label)
+                line.keep(f"{job.label}: {job.seconds:.0f} s")
+        if None not in codes:
+            return 0
+        elapsed = time.monotonic() - started
+        if elapsed > PATIENCE:
+            line.show(f"{elapsed:4.0f} s   " + "   ".join(f"{job.label}: {job.step()}" for job in jobs))
+        time.sleep(0.1)
+
+
+def _end(job: Job) -> None:
+    """End a command and all that it started, if it still runs."""
+    if job.process.poll() is None:
+        os.killpg(job.process.pid, signal.SIGTERM)
+        job.process.wait()
+
+
+def _tail(path: Path, size: int) -> str:
+    with path.open("rb") as file:
+        file.seek(max(path.stat().st_size - size, 0))
+        return file.read().decode("utf-8", "replace")
+
+
+def _end_of(path: Path) -> str:
+    return "\n".join(_tail(path, 1 << 16).splitlines()[-SHOWN_LINES:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
