@@ -66,10 +66,12 @@ set-up-demo:
 	@$(MAKE) -q $(EXTENSION) $(VENV_MODELS)/.installed-demo 2> /dev/null || $(SIDE_BY_SIDE) \
 		tokenstile '$(MAKE) $(EXTENSION)' 'the model' '$(MAKE) $(VENV_MODELS)/.installed-demo'
 
-test: test-rust test-python ## Run all tests that need neither torch nor transformers
+# Those of Python wait now and then, and those of Rust never do, so they run beside each other.
+test: $(EXTENSION) ## Run all tests that need neither torch nor a model: test-rust and test-python
+	@$(SIDE_BY_SIDE) --show 'tests in Rust' '$(MAKE) test-rust' 'tests in Python' '$(MAKE) test-python'
 
 test-rust: ## Run the tests of the Rust crates
-	$(CARGO) test --locked $(CRATES)
+	$(CARGO) test --profile quick --locked $(CRATES)
 
 test-python: $(EXTENSION) $(VENV)/.installed ## Run the tests of the Python package, on all processors
 	$(PY) -m pytest -n auto --dist loadfile

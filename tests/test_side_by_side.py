@@ -34,8 +34,15 @@ def test_a_failure_ends_the_others(tmp_path):
     done = run(tmp_path, "slow", "sleep 60", "broken", "echo reason; exit 3")
     assert done.returncode == 1
     assert "broken failed" in done.stderr
-    assert done.stderr.rstrip().endswith("reason")
+    assert done.stdout == "reason\n"
     assert time.monotonic() - started < 30
+
+
+def test_all_that_was_printed_is_shown(tmp_path):
+    done = run(tmp_path, "--show", "one", "echo first", "other", "sleep 0.3; echo second")
+    assert done.returncode == 0
+    assert done.stdout == "first\nsecond\n"
+    assert done.stderr == "one: 0 s\nother: 0 s\n"
 
 
 def test_without_pairs_it_says_how_it_is_used(tmp_path):

@@ -1,9 +1,10 @@
 """Run commands side by side with one line of progress; what they print goes to files.
 
-    python3 tools/side_by_side.py LOG_FOLDER LABEL COMMAND [LABEL COMMAND ...]
+    python3 tools/side_by_side.py LOG_FOLDER [--show] LABEL COMMAND [LABEL COMMAND ...]
 
-A command that has nothing to do leaves nothing on the screen. Where one fails, the others are ended, and the end of
-what it printed is shown. Needs nothing but Python, because it runs before anything is installed.
+With ``--show`` all that a command printed is shown when it is done. A command that has nothing to do leaves nothing on
+the screen. Where one fails, the others are ended, and the end of what it printed is shown. Needs nothing but Python,
+because it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -73,6 +74,12 @@ class Line:
             self._out.write(f"\r\x1b[2K{text[:width]}")
             self._out.flush()
 
+    def print(self, text: str) -> None:
+        """Write what a command printed to the standard output."""
+        self.show("")
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        sys.stdout.flush()
+
     def keep(self, text: str) -> None:
         """Write a line that stays, and begin another."""
         self.show("")
@@ -82,16 +89,18 @@ class Line:
 
 def main(arguments: list[str]) -> int:
     """Run what the command line says."""
-    if len(arguments) < 3 or len(arguments) % 2 == 0:  # noqa: PLR2004 - a folder and pairs
+    shows = arguments[1:2] == ["--show"]
+    pairs = arguments[2 if shows else 1 :]
+    if not pairs or len(pairs) % 2:
         sys.exit(__doc__)
     folder = Path(arguments[0])
     folder.mkdir(parents=True, exist_ok=True)
     line = Line(sys.stderr)
     jobs: list[Job] = []
     try:
-        for label, command in zip(arguments[1::2], arguments[2::2], strict=True):
+        for label, command in zip(pairs[::2], pairs[1::2], strict=True):
             jobs.append(_start(label, command, folder))
-        return _watch(jobs, line)
+        return _watch(jobs, line, shows=shows)
     finally:
         line.show("")
         for job in jobs:
@@ -112,18 +121,23 @@ def _start(label: str, command: str, folder: Path) -> Job:
     return Job(label, log, process, time.monotonic())
 
 
-def _watch(jobs: list[Job], line: Line) -> int:
+def _watch(jobs: list[Job], line: Line, *, shows: bool) -> int:
     started = time.monotonic()
     told: set[str] = set()
     while True:
         codes = [job.poll() for job in jobs]
         for job, code in zip(jobs, codes, strict=True):
             if code:
-                line.keep(f"{job.label} failed; {job.log} has all of this:\n{_end_of(job.log)}")
+                said = job.log.read_text(encoding="utf-8", errors="replace") if shows else _end_of(job.log)
+                line.print(said)
+                line.keep(f"{job.label} failed; {job.log} has all of this")
                 return 1
-            if job.seconds is not None and job.seconds > PATIENCE and job.label not in told:
+            if job.seconds is not None and job.label not in told:
                 told.add(job.label)
-                line.keep(f"{job.label}: {job.seconds:.0f} s")
+                if shows:
+                    line.print(job.log.read_text(encoding="utf-8", errors="replace"))
+                if shows or job.seconds > PATIENCE:
+                    line.keep(f"{job.label}: {job.seconds:.0f} s")
         if None not in codes:
             return 0
         elapsed = time.monotonic() - started
