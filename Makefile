@@ -41,6 +41,7 @@ MATURIN_RELEASE = $(if $(PROFILE_FLAGS),RUSTFLAGS='$(RUSTFLAGS) $(PROFILE_FLAGS)
 export CARGO_BUILD_JOBS ?= $(shell expr 2 '*' $$(nproc 2> /dev/null || echo 1))
 # Commands side by side, with one line of progress and what they print in files.
 SIDE_BY_SIDE := $(PYTHON) tools/side_by_side.py target/setup
+QUIET_MAKE = $(MAKE) --no-print-directory
 # As new as the compiler's LLVM, or newer.
 LLVM_PROFDATA ?= $(firstword $(wildcard \
 	$(shell rustc --print sysroot 2> /dev/null)/lib/rustlib/*/bin/llvm-profdata \
@@ -64,11 +65,11 @@ demo: set-up-demo ## Let a real model write JSON under a schema (DEMO_ARGS="..."
 # What is up to date is not looked at by another make, so that a second demo starts at once.
 set-up-demo:
 	@$(MAKE) -q $(EXTENSION) $(VENV_MODELS)/.installed-demo 2> /dev/null || $(SIDE_BY_SIDE) \
-		tokenstile '$(MAKE) $(EXTENSION)' 'the model' '$(MAKE) $(VENV_MODELS)/.installed-demo'
+		tokenstile '$(QUIET_MAKE) $(EXTENSION)' 'the model' '$(QUIET_MAKE) $(VENV_MODELS)/.installed-demo'
 
 # Those of Python wait now and then, and those of Rust never do, so they run beside each other.
 test: $(EXTENSION) ## Run all tests that need neither torch nor a model: test-rust and test-python
-	@$(SIDE_BY_SIDE) --show 'tests in Rust' '$(MAKE) test-rust' 'tests in Python' '$(MAKE) test-python'
+	@$(SIDE_BY_SIDE) --show 'tests in Rust' '$(QUIET_MAKE) test-rust' 'tests in Python' '$(QUIET_MAKE) test-python'
 
 test-rust: ## Run the tests of the Rust crates
 	$(CARGO) test --profile quick --locked $(CRATES)
