@@ -84,11 +84,11 @@ def test_documented_commands(tmp_path, monkeypatch):
             assert run_documented(command, tmp_path) == said, command
 
 
-def test_a_second_start_does_not_need_llama_cpp(tmp_path, monkeypatch):
+def test_a_second_start_does_not_need_llama(tmp_path, monkeypatch):
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     code = (
         "import sys; from tokenstile.cli.vocabularies import load_vocabulary as load; "
-        "print(load(None).info.fingerprint, 'llama_cpp' in sys.modules)"
+        "print(load(None).info.fingerprint, 'tokenstile.engine.models.gguf' in sys.modules)"
     )
     _, first, _ = run("-c", code)
     _, second, _ = run("-c", code)
