@@ -14,6 +14,7 @@ use tokenstile_engine::vocab::tokenizer_json::{self, FileOptions};
 use tokenstile_engine::vocab::{TokenId, Vocab};
 use tokenstile_engine::{Matcher, MatcherOptions};
 use tokenstile_grammar::frontends::ebnf;
+use tokenstile_grammar::frontends::json_schema::Spelling;
 
 use crate::dice::Dice;
 use crate::invariants::{compile, has, mask, parse};
@@ -131,7 +132,7 @@ fn near_the_bound() -> Vec<String> {
 fn check(name: &str) {
     let Some(vocab) = load(name) else { return };
     for (source, starts) in STARTS {
-        let grammar = if source.is_empty() { ebnf::builtin_json() } else { parse(source) };
+        let grammar = if source.is_empty() { ebnf::builtin_json(Spelling::Any) } else { parse(source) };
         let compiled = compile(grammar, &vocab, usize::MAX);
         let mut starts: Vec<String> = starts.iter().map(|&start| start.to_owned()).collect();
         if source == COUNTED {
