@@ -106,8 +106,10 @@ maskbench: $(EXTENSION) $(VENV)/.installed ## Decide all instances of MaskBench,
 	$(PY) -m tests.json_schema.maskbench $(MASKBENCH_ARGS)
 
 ratchets: $(EXTENSION) $(VENV)/.installed ## Write the lists of what JSON Schema does not get right anew
-	$(PY) -m tests.json_schema.official_suite --update
-	$(PY) -m tests.json_schema.maskbench --update
+	for spelling in any canonical; do \
+		$(PY) -m tests.json_schema.official_suite --update --spelling $$spelling && \
+		$(PY) -m tests.json_schema.maskbench --update --spelling $$spelling || exit 1; \
+	done
 
 bench: $(RELEASE) $(VENV_TORCH)/.installed-bench ## Run the benchmarks beside XGrammar (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/run.py $(BENCH_ARGS)

@@ -23,12 +23,13 @@ def load() -> Iterator[tuple[Path, dict[str, Any]]]:
 
 def compile_with(compiler: xgr.GrammarCompiler, case: dict[str, Any]) -> xgr.CompiledGrammar:
     """Compile a case, in the language that it is written in."""
+    spelling = case.get("options", {}).get("spelling")
     if "regex" in case:
         return compiler.compile_regex(case["regex"])
     if "lark" in case:
-        return compiler.compile_lark(case["lark"], named_grammars=case.get("named"))
+        return compiler.compile_lark(case["lark"], named_grammars=case.get("named"), spelling=spelling)
     if "structural_tag" in case:
-        return compiler.compile_structural_tag(case["structural_tag"])
+        return compiler.compile_structural_tag(case["structural_tag"], spelling=spelling)
     if "schema" in case:
         options = {"strict_mode": False, **case.get("options", {})}
         if "separators" in options:

@@ -29,10 +29,12 @@ from tokenstile.bitmask import (
 from tokenstile.compiler import CancelToken, CompiledGrammar, GrammarCompiler
 from tokenstile.config import (
     get_cache_limit_bytes,
+    get_default_spelling,
     get_max_recursion_depth,
     get_serialization_version,
     max_recursion_depth,
     set_cache_limit_bytes,
+    set_default_spelling,
     set_max_recursion_depth,
 )
 from tokenstile.exceptions import (
@@ -118,6 +120,7 @@ __all__ = [
     "get_bitmask_shape",
     "get_builtin_structural_tag",
     "get_cache_limit_bytes",
+    "get_default_spelling",
     "get_max_recursion_depth",
     "get_model_structural_tag",
     "get_serialization_version",
@@ -127,6 +130,7 @@ __all__ = [
     "register_model_structural_tag",
     "reset_token_bitmask",
     "set_cache_limit_bytes",
+    "set_default_spelling",
     "set_max_recursion_depth",
     "structural_tag",
     "testing",

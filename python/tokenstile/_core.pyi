@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, final, overload
 
 from typing_extensions import disjoint_base
 
-from tokenstile.json_schema import Schema
+from tokenstile.json_schema import Schema, Spelling
 from tokenstile.limits import Limits
 from tokenstile.schema_report import Finding
 from tokenstile.structural_tag_text import StructuralTagLike, TagItemLike
@@ -33,7 +33,9 @@ __all__ = [
     "batch_fill_drafts",
     "check_schema",
     "get_cache_limit_bytes",
+    "get_default_spelling",
     "set_cache_limit_bytes",
+    "set_default_spelling",
 ]
 
 __version__: Final[str]
@@ -66,6 +68,7 @@ class Grammar:
         *,
         tokenizer_info: PythonTokenizerInfo | None = None,
         named_grammars: Mapping[str, Grammar | str] | None = None,
+        spelling: Spelling | None = None,
         limits: Limits | None = None,
     ) -> Grammar: ...
     @staticmethod
@@ -82,6 +85,7 @@ class Grammar:
         formats: Literal["assert", "annotate"] = "assert",
         on_unsupported: Literal["error", "warn"] = "error",
         registry: Mapping[str, Schema] | None = None,
+        spelling: Spelling | None = None,
         limits: Limits | None = None,
     ) -> Grammar: ...
     @overload
@@ -90,6 +94,7 @@ class Grammar:
         structural_tag: StructuralTagLike,
         *,
         tokenizer_info: PythonTokenizerInfo | None = None,
+        spelling: Spelling | None = None,
         limits: Limits | None = None,
     ) -> Grammar: ...
     @overload
@@ -99,10 +104,11 @@ class Grammar:
         triggers: Sequence[str],
         *,
         tokenizer_info: PythonTokenizerInfo | None = None,
+        spelling: Spelling | None = None,
         limits: Limits | None = None,
     ) -> Grammar: ...
     @staticmethod
-    def builtin_json_grammar() -> Grammar: ...
+    def builtin_json_grammar(*, spelling: Spelling | None = None) -> Grammar: ...
     @staticmethod
     def concat(*grammars: Grammar, limits: Limits | None = None) -> Grammar: ...
     @staticmethod
@@ -191,6 +197,7 @@ class GrammarCompiler:
         lark_string: str,
         *,
         named_grammars: Mapping[str, Grammar | str] | None = None,
+        spelling: Spelling | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar: ...
@@ -207,6 +214,7 @@ class GrammarCompiler:
         formats: Literal["assert", "annotate"] = "assert",
         on_unsupported: Literal["error", "warn"] = "error",
         registry: Mapping[str, Schema] | None = None,
+        spelling: Spelling | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar: ...
@@ -215,6 +223,7 @@ class GrammarCompiler:
         self,
         structural_tag: StructuralTagLike,
         *,
+        spelling: Spelling | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar: ...
@@ -224,11 +233,16 @@ class GrammarCompiler:
         tags: Sequence[TagItemLike],
         triggers: Sequence[str],
         *,
+        spelling: Spelling | None = None,
         timeout: float | None = None,
         cancel: CancelToken | None = None,
     ) -> CompiledGrammar: ...
     def compile_builtin_json_grammar(
-        self, *, timeout: float | None = None, cancel: CancelToken | None = None
+        self,
+        *,
+        spelling: Spelling | None = None,
+        timeout: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> CompiledGrammar: ...
     def clear_cache(self) -> None: ...
     def get_cache_size_bytes(self) -> int: ...
@@ -423,8 +437,11 @@ def check_schema(
     formats: Literal["assert", "annotate"] = "assert",
     on_unsupported: Literal["error", "warn"] = "error",
     registry: Mapping[str, Schema] | None = None,
+    spelling: Spelling | None = None,
     limits: Limits | None = None,
 ) -> list[Finding]: ...
+def get_default_spelling() -> Spelling: ...
+def set_default_spelling(spelling: Spelling) -> None: ...
 def get_cache_limit_bytes() -> int: ...
 def set_cache_limit_bytes(limit: int) -> None: ...
 def _apply_passes(grammar: Grammar, names: Sequence[str]) -> Grammar: ...

@@ -16,11 +16,14 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
+from tokenstile._core import set_default_spelling
 from tokenstile.exceptions import TokenstileError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
+
+    from tokenstile.json_schema import Spelling
 
 __all__ = ["install_as_xgrammar"]
 
@@ -59,11 +62,15 @@ def _our_name(name: str) -> str:
     return "tokenstile" + name.removeprefix(_NAME)
 
 
-def install_as_xgrammar() -> None:
+def install_as_xgrammar(spelling: Spelling | None = None) -> None:
     """Let ``import xgrammar``, and imports of its modules, give tokenstile in this process.
+
+    A ``spelling`` becomes the default of the process, as XGrammar's functions have no argument for it.
 
     Call it before anything imports XGrammar; if something has, this raises `TokenstileError`. To call it twice is fine.
     """
+    if spelling is not None:
+        set_default_spelling(spelling)
     if any(isinstance(finder, _Alias) for finder in sys.meta_path):
         return
     if _NAME in sys.modules:

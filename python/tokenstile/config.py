@@ -19,12 +19,16 @@ from tokenstile.exceptions import InvalidArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokenstile.json_schema import Spelling
+
 __all__ = [
     "get_cache_limit_bytes",
+    "get_default_spelling",
     "get_max_recursion_depth",
     "get_serialization_version",
     "max_recursion_depth",
     "set_cache_limit_bytes",
+    "set_default_spelling",
     "set_max_recursion_depth",
 ]
 
@@ -87,3 +91,16 @@ def set_cache_limit_bytes(limit: int) -> None:
     if limit < 0:
         raise InvalidArgumentError(f"the cache limit must not be negative, not {limit}")
     _core.set_cache_limit_bytes(min(limit, sys.maxsize))
+
+
+def get_default_spelling() -> Spelling:
+    """Return the spelling of JSON values where a caller names none.
+
+    It is that of the environment variable ``TOKENSTILE_SPELLING`` until another is set.
+    """
+    return _core.get_default_spelling()
+
+
+def set_default_spelling(spelling: Spelling) -> None:
+    """Set the spelling of JSON values for callers that name none: ``"canonical"`` or ``"any"``."""
+    _core.set_default_spelling(spelling)

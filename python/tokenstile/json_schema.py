@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from tokenstile._core import check_schema
 from tokenstile.exceptions import InvalidArgumentError, JSONSchemaError
 
-__all__ = ["Model", "ModelV1", "Schema", "TypeAdapter", "check_schema", "schema_text"]
+__all__ = ["Model", "ModelV1", "Schema", "Spelling", "TypeAdapter", "check_schema", "schema_text"]
 
 
 class Model(Protocol):
@@ -35,6 +35,9 @@ class TypeAdapter(Protocol):
     def json_schema(self) -> dict[str, Any]:
         """Return the schema of the type."""
 
+
+Spelling: TypeAlias = Literal["canonical", "any"]
+"""Which of the texts of a JSON value are written: those that programs write, or all that JSON has."""
 
 Schema: TypeAlias = str | bool | Mapping[str, Any] | Model | ModelV1 | TypeAdapter
 """What may stand for a schema: a JSON text, what ``json.loads`` makes of one, or something of Pydantic's."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
-__all__ = ["Finding", "Outcome", "SchemaWarning"]
+__all__ = ["SPELLING", "Finding", "Outcome", "SchemaWarning"]
 
 
 class Outcome(StrEnum):
@@ -26,6 +27,10 @@ class Outcome(StrEnum):
     """The keyword could not be enforced and was dropped, because ``on_unsupported="warn"`` asked for it."""
     REFUSED = "refused"
     """The keyword cannot be enforced exactly, and the schema is refused."""
+
+
+SPELLING: Final = "spelling"
+"""The keyword of the last finding of a report, which is about no keyword: the spelling, and what that gives up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

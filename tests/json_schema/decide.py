@@ -21,6 +21,7 @@ class Decider:
     """The grammar of a schema, or none if no value is valid."""
 
     compiled: xgr.CompiledGrammar | None
+    spelling: str = "any"
 
     def accepts(self, text: str | bytes) -> bool:
         if self.compiled is None:
@@ -29,14 +30,19 @@ class Decider:
         return matcher.accept_string(text) and matcher.is_completed()
 
     def accepts_value(self, value: object) -> bool | None:
-        """Decide a value in two spellings, with and without escapes; None if they are decided differently."""
-        answers = {self.accepts(text) for text in spellings(value)}
+        """Decide a value as it is written; None if two ways to write it are decided differently."""
+        answers = {self.accepts(text) for text in self.written(value)}
         return answers.pop() if len(answers) == 1 else None
+
+    def written(self, value: object) -> list[str]:
+        """Return a value as JSON, in a canonical text or with and without escapes."""
+        return [canonical(value)] if self.spelling == "canonical" else spellings(value)
 
     def narrowing(self) -> str:
         """Return what the report says about valid values that cannot be written; empty if all can."""
         report = self.compiled.grammar.report if self.compiled else []
-        notes = (f"{f.keyword}: {f.note}" for f in report if f.outcome is xgr.Outcome.NARROWED)
+        narrowed = (f for f in report if f.outcome is xgr.Outcome.NARROWED and f.keyword != "spelling")
+        notes = (f"{f.keyword}: {f.note}" for f in narrowed)
         return "; ".join(dict.fromkeys(notes))
 
 
@@ -48,14 +54,37 @@ class Refusal:
 
 
 def decider(schema: object, *, timeout: float = 20.0, **options: object) -> Decider | Refusal:
-    """Return what decides texts by a schema; the options are those of ``compile_json_schema``."""
+    """Return what decides texts by a schema, in any spelling unless another is asked for.
+
+    The options are those of ``compile_json_schema``.
+    """
+    options = {"spelling": "any", **options}
     try:
-        return Decider(COMPILER.compile_json_schema(json.dumps(schema), timeout=timeout, **options))
+        compiled = COMPILER.compile_json_schema(json.dumps(schema), timeout=timeout, **options)
+        return Decider(compiled, options["spelling"])
     except xgr.GrammarError as error:
         if any(phrase in error.message for phrase in NOTHING):
-            return Decider(None)
+            return Decider(None, options["spelling"])
         place = "" if error.pointer is None else f"at {error.pointer!r}: "
         return Refusal(f"{type(error).__name__}: {place}{error.message}")
+
+
+def canonical(value: object) -> str:
+    """Return a text that a value has in canonical spelling: whole numbers have one as digits alone."""
+    text = json.dumps(_with_integers(value), ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate can only be escaped
+        return json.dumps(value)
+    return text
+
+
+def _with_integers(value: object) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_with_integers(item) for item in value]
+    return {key: _with_integers(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def spellings(value: object) -> list[str]:

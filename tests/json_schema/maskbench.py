@@ -4,9 +4,9 @@
     python -m tests.json_schema.maskbench --update       # write the ratchet anew, from the whole of it
 
 Instances are written with ``json.dumps(data, ensure_ascii=False)`` and decided byte by byte, with
-``strict_mode=False``, the language that JSON Schema means. The schemas are taken in a fixed shuffled order, so that
-the first N of them are a fair sample. Worker processes do the work; one that dies or hangs is charged to the schema
-that it had, and replaced.
+``strict_mode=False``, the language that JSON Schema means, in either spelling. The schemas are taken in a fixed
+shuffled order, so that the first N of them are a fair sample. Worker processes do the work; one that dies or hangs is
+charged to the schema that it had, and replaced.
 """
 
 from __future__ import annotations
@@ -36,9 +36,14 @@ if TYPE_CHECKING:
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = REPOSITORY.parent / "shared" / "maskbench" / "dev.jsonl.gz"
-RATCHET = Path(__file__).parent / "ratchet" / "maskbench.toml"
 SAMPLE = 300
 SECONDS = 60.0
+
+
+def ratchet_of(spelling: str) -> Path:
+    """Return the ratchet of a spelling."""
+    name = "maskbench" if spelling == "any" else f"maskbench_{spelling}"
+    return Path(__file__).parent / "ratchet" / f"{name}.toml"
 
 
 def documents() -> list[dict]:
@@ -49,13 +54,13 @@ def documents() -> list[dict]:
 
 
 def run(document: dict) -> list[Known]:
-    """Decide the instances of one schema, and return what is not right."""
-    known = decider(document["schema"], strict_mode=False)
+    """Decide the instances of one schema, in the spelling that it has or any, and return what is not right."""
+    known = decider(document["schema"], strict_mode=False, spelling=document.get("spelling", "any"))
     if isinstance(known, Refusal):
         return [Known(document["id"], "", ratchet.REFUSED, reason=known.reason)]
     wrong: dict[str, list[str]] = {}
     for number, test in enumerate(document["tests"]):
-        accepted = known.accepts(json.dumps(test["data"], ensure_ascii=False))
+        accepted = known.accepts(known.written(test["data"])[-1])
         if accepted != test["valid"]:
             wrong.setdefault("false accept" if accepted else "false reject", []).append(f"instance {number}")
     # What the report owns up to needs no words of ours.
@@ -177,6 +182,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write the ratchet anew")
     parser.add_argument("--limit", type=int, help="only the first so many")
     parser.add_argument("--only", default="", help="only schemas whose names contain this")
+    parser.add_argument("--spelling", default="any", choices=["any", "canonical"])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     if not DATA.exists():
@@ -184,16 +190,19 @@ def main() -> int:
     whole = arguments.limit is None and not arguments.only
     if arguments.update and not whole:
         sys.exit("--update needs the whole of it")
-    todo = [document for document in documents() if arguments.only in document["id"]][: arguments.limit]
+    chosen = [document for document in documents() if arguments.only in document["id"]][: arguments.limit]
+    todo = [{**document, "spelling": arguments.spelling} for document in chosen]
     started = time.monotonic()
     results = run_all(todo, arguments.jobs, show_progress)
     table = totals(results)
     sys.stdout.write(f"{table}\n\n{causes(results)}\n{time.monotonic() - started:.1f} s\n")
     found = [known for entries in results.values() for known in entries]
     if arguments.update:
-        ratchet.write(RATCHET, found, f"What MaskBench finds; see maskbench.py.\n\n{table}")
+        ratchet.write(
+            ratchet_of(arguments.spelling), found, f"What MaskBench finds; see maskbench.py.\n\n{table}"
+        )
         return 0
-    known = [entry for entry in ratchet.read(RATCHET) if entry.where in results]
+    known = [entry for entry in ratchet.read(ratchet_of(arguments.spelling)) if entry.where in results]
     problems = ratchet.problems(found, known)
     sys.stdout.write("".join(f"{problem}\n" for problem in problems))
     return bool(problems)

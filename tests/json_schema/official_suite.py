@@ -4,7 +4,8 @@
     python -m tests.json_schema.official_suite --update    # write the ratchet anew
 
 Each test is an instance and whether it is valid. It is written with ``json.dumps`` and decided by the grammar of its
-schema, with ``strict_mode=False``. Formats are annotations in the required tests, as the drafts say, and assertions in
+schema, with ``strict_mode=False``, in either spelling.
+Formats are annotations in the required tests, as the drafts say, and assertions in
 ``optional/format``. The documents of ``remotes`` and the meta-schemas are the registry.
 """
 
@@ -26,7 +27,6 @@ from tests.json_schema.ratchet import Known
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUITE = REPOSITORY.parent / "shared" / "json-schema-test-suite"
-RATCHET = Path(__file__).parent / "ratchet" / "official_suite.toml"
 REMOTE = "http://localhost:1234/"
 META_SCHEMAS = {
     "draft4": "http://json-schema.org/draft-04/schema#",
@@ -35,6 +35,12 @@ META_SCHEMAS = {
     "draft2019-09": "https://json-schema.org/draft/2019-09/schema",
     "draft2020-12": "https://json-schema.org/draft/2020-12/schema",
 }
+
+
+def ratchet_of(spelling: str) -> Path:
+    """Return the ratchet of a spelling."""
+    name = "official_suite" if spelling == "any" else f"official_suite_{spelling}"
+    return Path(__file__).parent / "ratchet" / f"{name}.toml"
 
 
 @dataclass
@@ -62,7 +68,7 @@ def remotes() -> dict[str, str]:
     return served | {uri: json.dumps(SPECIFICATIONS.contents(uri)) for uri in SPECIFICATIONS}
 
 
-def run_file(name: str, registry: dict[str, str]) -> Result:
+def run_file(name: str, registry: dict[str, str], spelling: str) -> Result:
     """Decide all tests of a file."""
     result = Result()
     groups = json.loads((SUITE / "tests" / f"{name}.json").read_text(encoding="utf-8"))
@@ -72,7 +78,7 @@ def run_file(name: str, registry: dict[str, str]) -> Result:
         seen[title] += 1
         if seen[title] > 1:
             group["description"] = f"{title} ({seen[title]})"
-        run_group(name, group, registry, result)
+        run_group(name, group, registry, spelling, result)
     return result
 
 
@@ -82,13 +88,14 @@ def refers_elsewhere(schema: object) -> bool:
     return REMOTE in text or '"$ref": "http' in text
 
 
-def run_group(name: str, group: dict, registry: dict[str, str], result: Result) -> None:
+def run_group(name: str, group: dict, registry: dict[str, str], spelling: str, result: Result) -> None:
     schema = with_draft(group["schema"], name.partition("/")[0])
     known = decider(
         schema,
         strict_mode=False,
         formats="assert" if "/optional/format" in name else "annotate",
         registry=registry if refers_elsewhere(group["schema"]) else None,
+        spelling=spelling,
     )
     if isinstance(known, Refusal):
         result.counts["refused"] += len(group["tests"])
@@ -141,11 +148,14 @@ def main() -> int:
     )
     parser.add_argument("--update", action="store_true", help="write the ratchet anew")
     parser.add_argument("--only", default="", help="only files whose names contain this")
+    parser.add_argument("--spelling", default="any", choices=["any", "canonical"])
     arguments = parser.parse_args()
     if not SUITE.exists():
         sys.exit(f"the suite is not there: {SUITE}")
     started, registry = time.monotonic(), remotes()
-    results = {name: run_file(name, registry) for name in files() if arguments.only in name}
+    results = {
+        name: run_file(name, registry, arguments.spelling) for name in files() if arguments.only in name
+    }
     table = totals(results)
     sys.stdout.write(f"{table}\n{time.monotonic() - started:.1f} s\n")
     found = [known for result in results.values() for known in result.known]
@@ -153,9 +163,9 @@ def main() -> int:
         if arguments.only:
             sys.exit("--update needs the whole suite")
         comment = f"What the official test suite finds; see official_suite.py.\n\n{table}"
-        ratchet.write(RATCHET, found, comment)
+        ratchet.write(ratchet_of(arguments.spelling), found, comment)
         return 0
-    known = [entry for entry in ratchet.read(RATCHET) if arguments.only in entry.where]
+    known = [entry for entry in ratchet.read(ratchet_of(arguments.spelling)) if arguments.only in entry.where]
     problems = ratchet.problems(found, known)
     sys.stdout.write("".join(f"{problem}\n" for problem in problems))
     return bool(problems)

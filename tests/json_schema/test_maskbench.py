@@ -11,17 +11,20 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_sample():
-    sample = maskbench.documents()[: maskbench.SAMPLE]
+@pytest.mark.parametrize("spelling", ["any", "canonical"])
+def test_sample(spelling):
+    documents = maskbench.documents()[: maskbench.SAMPLE]
+    sample = [{**document, "spelling": spelling} for document in documents]
     found = [known for document in sample for known in maskbench.run(document)]
     names = {document["id"] for document in sample}
-    known = [entry for entry in ratchet.read(maskbench.RATCHET) if entry.where in names]
+    known = [entry for entry in ratchet.read(maskbench.ratchet_of(spelling)) if entry.where in names]
     problems = ratchet.problems(found, known)
     assert not problems, "\n".join(problems)
 
 
-def test_entries_are_explained():
-    known = ratchet.read(maskbench.RATCHET)
+@pytest.mark.parametrize("spelling", ["any", "canonical"])
+def test_entries_are_explained(spelling):
+    known = ratchet.read(maskbench.ratchet_of(spelling))
     assert {entry.where for entry in known} <= {document["id"] for document in maskbench.documents()}
     unexplained = [str(entry) for entry in known if entry.reason == ratchet.UNEXPLAINED]
     assert not unexplained, "\n".join(unexplained)

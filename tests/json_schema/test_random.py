@@ -23,6 +23,7 @@ from tests.json_schema.profile import thorough
 # The share of random schemas that may be refused.
 REFUSED = 0.1
 SECONDS = 10.0
+SPELLINGS = st.sampled_from(["canonical", "any"])
 
 
 def is_valid(schema, value):
@@ -93,7 +94,12 @@ def test_walks():
         schemas.schemas,
         st.randoms(use_true_random=False),
         st.fixed_dictionaries(
-            {"any_whitespace": st.booleans(), "strict_mode": st.booleans(), "any_order": st.booleans()}
+            {
+                "any_whitespace": st.booleans(),
+                "strict_mode": st.booleans(),
+                "any_order": st.booleans(),
+                "spelling": SPELLINGS,
+            }
         ),
     )
     def check(schema, dice, options):
@@ -123,7 +129,9 @@ def test_both_ways():
     @given(
         schemas.schemas | schemas.object_schemas,
         st.randoms(use_true_random=False),
-        st.fixed_dictionaries({"strict_mode": st.booleans(), "any_order": st.booleans()}),
+        st.fixed_dictionaries(
+            {"strict_mode": st.booleans(), "any_order": st.booleans(), "spelling": SPELLINGS}
+        ),
     )
     def check(schema, dice, options):
         text = json.dumps(schema)

@@ -234,7 +234,8 @@ fn hash_expr(expr: &Expr, known: impl Fn(&ExprId) -> Option<Content>) -> Option<
     let mut state = fingerprint_hasher();
     std::mem::discriminant(expr).hash(&mut state);
     match expr {
-        Expr::Never | Expr::Empty | Expr::Seq(_) | Expr::Alt(_) | Expr::JsonText(_) => {}
+        Expr::Never | Expr::Empty | Expr::Seq(_) | Expr::Alt(_) => {}
+        Expr::JsonText { escapes, .. } => escapes.hash(&mut state),
         Expr::Bytes(bytes) => bytes.hash(&mut state),
         Expr::Class(set) => set.hash(&mut state),
         Expr::Repeat { min, max, .. } => (min, max).hash(&mut state),
@@ -320,7 +321,16 @@ impl Graph<'_> {
         if !list.entries.is_empty() {
             return None;
         }
-        (4u8, &list.conditions, list.nullable, list.unique, list.always_free, list.others.len()).hash(state);
+        (
+            4u8,
+            &list.conditions,
+            list.nullable,
+            list.unique,
+            list.escapes,
+            list.always_free,
+            list.others.len(),
+        )
+            .hash(state);
         let mut hash_expr = |expr: Option<ExprId>| {
             expr.map(|expr| self.generation.expr_content(expr).ok_or(())).transpose().ok()?.hash(state);
             Some(())

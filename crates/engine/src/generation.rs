@@ -293,10 +293,14 @@ impl Generation {
 pub(crate) fn common_terms() -> Option<&'static CommonTerms> {
     static COMMON: OnceLock<Option<CommonTerms>> = OnceLock::new();
     let make = || {
-        let (machine, text) = vocab::sample()?;
-        let generation = Generation::with_common(Arc::new(machine), TokenTable::none(), None);
-        generation.step_bytes(generation.start(), text);
-        CommonTerms::of(generation.terminals())
+        let (machines, text) = vocab::samples();
+        let walked = machines.map(|machine| {
+            let generation = Generation::with_common(Arc::new(machine), TokenTable::none(), None);
+            generation.step_bytes(generation.start(), text);
+            generation
+        });
+        let walked: Vec<Arc<Generation>> = walked.collect();
+        CommonTerms::of(walked.iter().map(|generation| generation.terminals()))
     };
     COMMON.get_or_init(make).as_ref()
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::ir::{Expr, ExprId, Exprs, TokenSet};
+use crate::ir::{Escapes, Expr, ExprId, Exprs, TokenSet};
 use crate::members::{Conditions, KeyTree};
 use crate::regular::ByteSet;
 use crate::regular::TagText;
@@ -162,6 +162,8 @@ pub struct List {
     pub names: Box<[Box<str>]>,
     /// Whether no two of the others may have the same key.
     pub unique: bool,
+    /// The escapes that keys may have.
+    pub escapes: Escapes,
     /// The bytes that may stand before a key that is not the first member.
     pub before_keys: ByteSet,
     /// The bytes that may stand after a key of others.

@@ -13,7 +13,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use tokenstile_engine::compiler::{CompileCache, Weigh};
 use tokenstile_engine::limits::set_process_cache_bytes;
 use tokenstile_engine::{CompiledGrammar as Compiled, vocab::Vocab};
-use tokenstile_grammar::frontends::json_schema::{self as front_end, Lowered};
+use tokenstile_grammar::frontends::json_schema::{self as front_end, Lowered, Spelling};
 use tokenstile_grammar::frontends::{ebnf, regex, structural_tag as tags};
 use tokenstile_grammar::{Budget, CancelFlag, Error, Grammar as Ir, Result};
 
@@ -25,6 +25,7 @@ use crate::json_schema::{self, Arguments};
 use crate::lark::{self, NamedGrammar};
 use crate::limits::{CancelToken, CompileLimits, cancellable};
 use crate::report::{Report, Schema};
+use crate::spelling;
 use crate::structural_tag;
 
 /// What all compilers without a limit of their own may hold together, at first.
@@ -65,13 +66,17 @@ enum Work {
     Lark {
         text: Arc<str>,
         named: Arc<[NamedGrammar]>,
+        spelling: Spelling,
     },
     JsonSchema {
         text: Arc<str>,
         options: Arc<front_end::Options>,
     },
-    StructuralTag(Arc<str>),
-    BuiltinJson,
+    StructuralTag {
+        text: Arc<str>,
+        spelling: Spelling,
+    },
+    BuiltinJson(Spelling),
     /// A parsed grammar, by its printed form.
     Grammar(Arc<str>),
 }
@@ -83,8 +88,8 @@ impl Work {
             Work::Regex(_) => Source::Regex,
             Work::Lark { .. } => Source::Lark,
             Work::JsonSchema { .. } => Source::JsonSchema,
-            Work::StructuralTag(_) => Source::StructuralTag,
-            Work::BuiltinJson | Work::Grammar(_) => Source::Grammar,
+            Work::StructuralTag { .. } => Source::StructuralTag,
+            Work::BuiltinJson(_) | Work::Grammar(_) => Source::Grammar,
         }
     }
 
@@ -210,17 +215,19 @@ impl GrammarCompiler {
     }
 
     /// Compile a Lark text, with the tokens of this compiler's tokenizer. See ``Grammar.from_lark``.
-    #[pyo3(signature = (lark_string, *, named_grammars = None, timeout = None, cancel = None))]
+    #[pyo3(signature = (lark_string, *, named_grammars = None, spelling = None, timeout = None, cancel = None))]
     fn compile_lark(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::lark_string)] lark_string: &str,
         named_grammars: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
         #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
         let named = lark::named_grammars(named_grammars)?.into();
-        let work = Work::Lark { text: lark_string.into(), named };
+        let spelling = spelling::chosen(py, spelling)?;
+        let work = Work::Lark { text: lark_string.into(), named, spelling };
         self.compile(py, work, None, Patience { timeout, cancel })
     }
 
@@ -232,9 +239,9 @@ impl GrammarCompiler {
         signature = (
             schema, *, any_whitespace = true, indent = None, separators = None, strict_mode = true,
             max_whitespace_cnt = None, any_order = None, formats = "assert", on_unsupported = "error",
-            registry = None, timeout = None, cancel = None
+            registry = None, spelling = None, timeout = None, cancel = None
         ),
-        text_signature = "($self, schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, any_order=None, formats='assert', on_unsupported='error', registry=None, timeout=None, cancel=None)"
+        text_signature = "($self, schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, any_order=None, formats='assert', on_unsupported='error', registry=None, spelling=None, timeout=None, cancel=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn compile_json_schema(
@@ -249,6 +256,7 @@ impl GrammarCompiler {
         #[pyo3(from_py_with = arguments::formats)] formats: &str,
         #[pyo3(from_py_with = arguments::on_unsupported)] on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
         #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
@@ -263,6 +271,7 @@ impl GrammarCompiler {
             formats,
             on_unsupported,
             registry,
+            spelling,
         };
         let (text, options) = (json_schema::text_of(schema)?, arguments.options(py)?);
         let work = Work::JsonSchema { text, options: Arc::new(options) };
@@ -276,30 +285,34 @@ impl GrammarCompiler {
     /// The arguments are those of ``Grammar.from_structural_tag``: one ``structural_tag``, or ``tags`` and ``triggers``.
     /// Tokens that the tag names by their text are found in the tokenizer of this compiler.
     #[pyo3(
-        signature = (*args, timeout = None, cancel = None, **kwargs),
-        text_signature = "($self, *args, timeout=None, cancel=None, **kwargs)"
+        signature = (*args, spelling = None, timeout = None, cancel = None, **kwargs),
+        text_signature = "($self, *args, spelling=None, timeout=None, cancel=None, **kwargs)"
     )]
     fn compile_structural_tag(
         &self,
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
         #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<CompiledGrammar> {
         let text = structural_tag::text_of(py, args, kwargs)?;
-        self.compile(py, Work::StructuralTag(text.into()), None, Patience { timeout, cancel })
+        let work = Work::StructuralTag { text: text.into(), spelling: spelling::chosen(py, spelling)? };
+        self.compile(py, work, None, Patience { timeout, cancel })
     }
 
     /// Compile standard JSON whose root is an object or an array.
-    #[pyo3(signature = (*, timeout = None, cancel = None))]
+    #[pyo3(signature = (*, spelling = None, timeout = None, cancel = None))]
     fn compile_builtin_json_grammar(
         &self,
         py: Python<'_>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
         #[pyo3(from_py_with = arguments::timeout)] timeout: Option<f64>,
         cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<CompiledGrammar> {
-        self.compile(py, Work::BuiltinJson, None, Patience { timeout, cancel })
+        let work = Work::BuiltinJson(spelling::chosen(py, spelling)?);
+        self.compile(py, work, None, Patience { timeout, cancel })
     }
 
     /// Forget what this compiler has compiled. Grammars that are in use live on.
@@ -423,13 +436,15 @@ impl GrammarCompiler {
             (Work::Regex(pattern), _) => {
                 regex::to_grammar(pattern, &regex::Syntax::default(), budget.limits(), budget)
             }
-            (Work::Lark { text, named }, _) => lark::parse(text, named, Some(&self.vocab), budget),
-            (Work::StructuralTag(text), _) => {
+            (Work::Lark { text, named, spelling }, _) => {
+                lark::parse(text, named, *spelling, Some(&self.vocab), budget)
+            }
+            (Work::StructuralTag { text, spelling }, _) => {
                 let token_id = |text: &str| self.find_token(text);
                 let tokens = tags::Tokens { find: &token_id, count: self.vocab.len() };
-                tags::parse(text, Some(tokens), budget)
+                tags::parse(text, *spelling, Some(tokens), budget)
             }
-            (Work::BuiltinJson, _) => Ok(ebnf::builtin_json()),
+            (Work::BuiltinJson(spelling), _) => Ok(ebnf::builtin_json(*spelling)),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),
         };
         Ok((Lowered::Grammar(grammar?), Report::default()))

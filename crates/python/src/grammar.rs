@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use tokenstile_grammar::frontends::json_schema::Spelling;
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
 
@@ -17,6 +18,7 @@ use crate::lark;
 use crate::limits::{CompileLimits, interruptible};
 use crate::report::Report;
 use crate::serialize;
+use crate::spelling;
 use crate::structural_tag;
 
 /// A grammar, parsed and checked, that knows no vocabulary yet.
@@ -109,19 +111,22 @@ impl Grammar {
     /// Raises ``LarkError`` with the line, the column and a caret if it is wrong, and ``UnsupportedFeatureError`` for
     /// what cannot be enforced exactly.
     #[staticmethod]
-    #[pyo3(signature = (lark_string, *, tokenizer_info = None, named_grammars = None, limits = None))]
+    #[pyo3(signature = (lark_string, *, tokenizer_info = None, named_grammars = None, spelling = None, limits = None))]
     fn from_lark(
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::lark_string)] lark_string: &str,
         tokenizer_info: Option<&Bound<'_, PyAny>>,
         named_grammars: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
         let vocab = tokenizer_info.map(vocab_of).transpose()?;
         let named = lark::named_grammars(named_grammars)?;
-        let parsed =
-            interruptible(py, limits, |budget| lark::parse(lark_string, &named, vocab.as_deref(), budget))?;
+        let spelling = spelling::chosen(py, spelling)?;
+        let parsed = interruptible(py, limits, |budget| {
+            lark::parse(lark_string, &named, spelling, vocab.as_deref(), budget)
+        })?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Lark))
     }
 
@@ -136,6 +141,10 @@ impl Grammar {
     /// any order; by default they come in the order of the schema in strict mode, and in any order without it.
     /// ``print_converted_ebnf`` also prints the grammar.
     ///
+    /// ``spelling="canonical"`` writes values as ``json.dumps`` and ``JSON.stringify`` do: no escapes but those that are
+    /// needed, whole numbers as digits, and between tokens nothing, a space, or a line break with its indentation.
+    /// ``spelling="any"`` takes all that JSON has. The default is that of the process, see ``get_default_spelling``.
+    ///
     /// ``formats="annotate"`` does not enforce ``format``. ``on_unsupported="warn"`` drops what cannot be enforced, says
     /// so in the ``report``, and warns. ``registry`` maps URIs to schemas that references may lead to; nothing is ever
     /// fetched.
@@ -147,9 +156,9 @@ impl Grammar {
         signature = (
             schema, *, any_whitespace = true, indent = None, separators = None, strict_mode = true,
             max_whitespace_cnt = None, print_converted_ebnf = false, any_order = None, formats = "assert",
-            on_unsupported = "error", registry = None, limits = None
+            on_unsupported = "error", registry = None, spelling = None, limits = None
         ),
-        text_signature = "(schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, print_converted_ebnf=False, any_order=None, formats='assert', on_unsupported='error', registry=None, limits=None)"
+        text_signature = "(schema, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, print_converted_ebnf=False, any_order=None, formats='assert', on_unsupported='error', registry=None, spelling=None, limits=None)"
     )]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn from_json_schema(
@@ -164,6 +173,7 @@ impl Grammar {
         #[pyo3(from_py_with = arguments::formats)] formats: &str,
         #[pyo3(from_py_with = arguments::on_unsupported)] on_unsupported: &str,
         registry: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = schema.py();
@@ -178,6 +188,7 @@ impl Grammar {
             formats,
             on_unsupported,
             registry,
+            spelling,
         };
         let options = Arc::new(arguments.options(py)?);
         let limits = CompileLimits::from_python(limits)?.grammar;
@@ -203,24 +214,26 @@ impl Grammar {
     /// what is no structural tag, and ``TypeError`` for arguments of other kinds.
     #[staticmethod]
     #[pyo3(
-        signature = (*args, tokenizer_info = None, limits = None, **kwargs),
-        text_signature = "(*args, tokenizer_info=None, limits=None, **kwargs)"
+        signature = (*args, tokenizer_info = None, spelling = None, limits = None, **kwargs),
+        text_signature = "(*args, tokenizer_info=None, spelling=None, limits=None, **kwargs)"
     )]
     fn from_structural_tag(
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
         tokenizer_info: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
         limits: Option<&Bound<'_, PyAny>>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let text = structural_tag::text_of(py, args, kwargs)?;
+        let spelling = spelling::chosen(py, spelling)?;
         let limits = CompileLimits::from_python(limits)?.grammar;
         let vocab = tokenizer_info.map(vocab_of).transpose()?;
         let parsed = interruptible(py, limits, |budget| match &vocab {
-            None => tags::parse(&text, None, budget),
+            None => tags::parse(&text, spelling, None, budget),
             Some(vocab) => {
                 let find = |text: &str| structural_tag::find_token(vocab, text);
-                tags::parse(&text, Some(tags::Tokens { find: &find, count: vocab.len() }), budget)
+                tags::parse(&text, spelling, Some(tags::Tokens { find: &find, count: vocab.len() }), budget)
             }
         })?;
         parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::StructuralTag))
@@ -228,8 +241,12 @@ impl Grammar {
 
     /// Standard JSON whose root is an object or an array.
     #[staticmethod]
-    fn builtin_json_grammar() -> Self {
-        Grammar::new(ebnf::builtin_json())
+    #[pyo3(signature = (*, spelling = None))]
+    fn builtin_json_grammar(
+        py: Python<'_>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
+    ) -> PyResult<Self> {
+        Ok(Grammar::new(ebnf::builtin_json(spelling::chosen(py, spelling)?)))
     }
 
     /// The strings of the grammars, one after the other.

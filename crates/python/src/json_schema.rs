@@ -10,13 +10,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 use serde_json::Value;
 use tokenstile_grammar::frontends::json_schema::{
-    self as front_end, Finding, Formats, OnUnsupported, Options, Outcome,
+    self as front_end, Finding, Formats, OnUnsupported, Options, Outcome, Spelling,
 };
 
 use crate::arguments;
 use crate::errors::{self, Source};
 use crate::limits::{CompileLimits, interruptible};
 use crate::report::Report;
+use crate::spelling;
 
 const OUTCOMES: [Outcome; 5] =
     [Outcome::Exact, Outcome::Annotation, Outcome::Narrowed, Outcome::Widened, Outcome::Refused];
@@ -38,6 +39,7 @@ pub(crate) struct Arguments<'a, 'py> {
     pub(crate) formats: &'a str,
     pub(crate) on_unsupported: &'a str,
     pub(crate) registry: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) spelling: Option<Spelling>,
 }
 
 impl Arguments<'_, '_> {
@@ -64,6 +66,7 @@ impl Arguments<'_, '_> {
                 other => return Err(choice(py, "on_unsupported", "\"error\" or \"warn\"", other)),
             },
             registry: self.registry.map_or_else(|| Ok(Vec::new()), registry)?,
+            spelling: spelling::chosen(py, self.spelling)?,
             ..Options::default()
         })
     }
@@ -78,10 +81,11 @@ impl Arguments<'_, '_> {
 #[pyo3(
     signature = (
         schema, *, strict_mode = true, any_order = None, formats = "assert", on_unsupported = "error",
-        registry = None, limits = None
+        registry = None, spelling = None, limits = None
     ),
-    text_signature = "(schema, *, strict_mode=True, any_order=None, formats='assert', on_unsupported='error', registry=None, limits=None)"
+    text_signature = "(schema, *, strict_mode=True, any_order=None, formats='assert', on_unsupported='error', registry=None, spelling=None, limits=None)"
 )]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn check_schema<'py>(
     schema: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = arguments::strict_mode)] strict_mode: bool,
@@ -89,6 +93,7 @@ pub(crate) fn check_schema<'py>(
     #[pyo3(from_py_with = arguments::formats)] formats: &str,
     #[pyo3(from_py_with = arguments::on_unsupported)] on_unsupported: &str,
     registry: Option<&Bound<'py, PyAny>>,
+    #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
     limits: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = schema.py();
@@ -103,6 +108,7 @@ pub(crate) fn check_schema<'py>(
         formats,
         on_unsupported,
         registry,
+        spelling,
     };
     let options = arguments.options(py)?;
     let limits = CompileLimits::from_python(limits)?.grammar;

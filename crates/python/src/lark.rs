@@ -6,6 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tokenstile_engine::vocab::Vocab;
+use tokenstile_grammar::frontends::json_schema::Spelling;
 use tokenstile_grammar::frontends::lark;
 use tokenstile_grammar::{Budget, Grammar as Ir, Result};
 
@@ -64,6 +65,7 @@ pub(crate) fn named_grammars(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Ve
 pub(crate) fn parse(
     text: &str,
     named: &[NamedGrammar],
+    spelling: Spelling,
     vocab: Option<&Vocab>,
     budget: &Budget,
 ) -> Result<Ir> {
@@ -79,5 +81,5 @@ pub(crate) fn parse(
         })
         .collect();
     let token_ids: Option<&lark::TokenResolver<'_>> = if vocab.is_some() { Some(&find) } else { None };
-    lark::parse(text, &lark::Surroundings { named: &named, token_ids }, budget.limits(), budget)
+    lark::parse(text, &lark::Surroundings { named: &named, token_ids, spelling }, budget.limits(), budget)
 }

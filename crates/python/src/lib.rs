@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`mod@errors`], [`arguments`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
 //! [`batch`], one file for each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments of
-//! schemas; [`report`], what became of their keywords; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural
+//! schemas; [`spelling`], which of the texts of a value are written; [`report`], what became of keywords; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural
 //! tags in all their forms;
 //! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits; [`allocator`].
 
@@ -25,6 +25,7 @@ mod limits;
 mod matcher;
 mod report;
 mod serialize;
+mod spelling;
 mod structural_tag;
 mod tokenizer_info;
 
@@ -60,6 +61,8 @@ mod _core {
     use super::limits::CancelToken;
     #[pymodule_export]
     use super::matcher::GrammarMatcher;
+    #[pymodule_export]
+    use super::spelling::{get_default_spelling, set_default_spelling};
     #[pymodule_export]
     use super::tokenizer_info::TokenizerInfo;
 

@@ -17,6 +17,7 @@ from tokenstile.cli.sources import (
     Lenient,
     NotStrict,
     SchemaOptions,
+    SpellingOption,
     read_source,
 )
 from tokenstile.exceptions import InvalidArgumentError
@@ -45,10 +46,11 @@ def convert(
     annotate_formats: AnnotateFormats = False,
     lenient: Lenient = False,
     not_strict: NotStrict = False,
+    spelling: SpellingOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write a JSON Schema, regex, Lark grammar or structural tag as EBNF, or any of them as a railroad diagram."""
-    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict)
+    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling)
     source = read_source(grammar, kind, options)
     form = to or (Form.SVG if output is not None and output.suffix == ".svg" else Form.EBNF)
     text = str(source.grammar())

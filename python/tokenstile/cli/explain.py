@@ -28,10 +28,12 @@ from tokenstile.cli.sources import (
     NotStrict,
     SchemaOptions,
     Source,
+    SpellingOption,
     read_source,
 )
 from tokenstile.cli.vocabularies import TokenizerOption, Vocabulary, load_vocabulary, spell_token
 from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.schema_report import SPELLING
 from tokenstile.testing import bitmask_to_bool_mask
 from tokenstile.tokenizer_info import TokenizerInfo
 
@@ -67,13 +69,14 @@ def explain(
     annotate_formats: AnnotateFormats = False,
     lenient: Lenient = False,
     not_strict: NotStrict = False,
+    spelling: SpellingOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show every stage: the values, the grammar, its terminals, where a prefix leads, and the mask there.
 
     The exit code is 1 if the prefix does not fit the grammar, or one of the tokens does not fit after it.
     """
-    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict)
+    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling)
     source = read_source(grammar, kind, options)
     vocabulary = load_vocabulary(tokenizer)
     wanted = _wanted(vocabulary.info, token or [], token_id or [])
@@ -146,7 +149,9 @@ def _values(grammar: Grammar) -> dict[str, Any]:
     first = set(allowed_bytes(byte_matcher(grammar)))
     return {
         "types": [name for name, begins in _TYPES.items() if first & set(begins)],
-        "keywords": dict(Counter(finding.outcome.value for finding in grammar.report)),
+        "keywords": dict(
+            Counter(finding.outcome.value for finding in grammar.report if finding.keyword != SPELLING)
+        ),
     }
 
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from tokenstile.cli.batch import run_batch
 from tokenstile.cli.job import Job, completion_fields
 from tokenstile.cli.outcome import ExitCode, JsonFlag, console, finish, notes, print_json, tells_errors
-from tokenstile.cli.sources import Kind, read_source, read_text
+from tokenstile.cli.sources import Kind, SpellingName, read_source, read_text
 from tokenstile.engine import Engine, FinishReason, SamplingParams
 from tokenstile.engine.models.embedded import EMBEDDED_MODEL
 from tokenstile.engine.models.loading import LoadedModel, load_model
@@ -73,6 +73,12 @@ def generate(
     compact: Annotated[
         bool, typer.Option("--compact", help="JSON without white space.", rich_help_panel=_STRUCTURE)
     ] = False,
+    spelling: Annotated[
+        SpellingName | None,
+        typer.Option(
+            help="How values of JSON are written: as programs do, or in any way.", rich_help_panel=_STRUCTURE
+        ),
+    ] = None,
     model: ModelOption = None,
     system: Annotated[str | None, typer.Option(help="The system message.")] = None,
     raw: Annotated[
@@ -119,7 +125,7 @@ def generate(
     params = SamplingParams(max_tokens, temperature, top_p, top_k, seed, tuple(stop or ()))
     tools = [entry for one in tool or [] for entry in _read_tools(one)]
     structure = _structure(
-        schema=schema, regex=regex, ebnf=ebnf, lark=lark, choice=choice, compact=compact,
+        schema=schema, regex=regex, ebnf=ebnf, lark=lark, choice=choice, compact=compact, spelling=spelling,
         tag=_tool_tag(tools, tool_family, tool_choice),
     )  # fmt: skip
     job = Job(params, structure, system, tools, raw)
@@ -150,7 +156,7 @@ def _check_usage(
 
 def _structure(**given: Any) -> StructuredOutputsParams | None:  # noqa: ANN401 - options by name
     """Make one structure of the options; more than one is an error."""
-    compact = given.pop("compact")
+    compact, spelling = given.pop("compact"), given.pop("spelling")
     found: dict[str, Any] = {}
     for option, kind, field in (
         ("schema", Kind.JSON_SCHEMA, "json"),
@@ -164,7 +170,11 @@ def _structure(**given: Any) -> StructuredOutputsParams | None:  # noqa: ANN401 
         found["structural_tag"] = given["tag"]
     if len(found) > 1:
         raise InvalidArgumentError(f"a text has one structure; {' and '.join(sorted(found))} were given")
-    return StructuredOutputsParams(**found, disable_any_whitespace=compact) if found else None
+    if not found:
+        return None
+    return StructuredOutputsParams(
+        **found, disable_any_whitespace=compact, spelling=None if spelling is None else spelling.value
+    )
 
 
 def _read_tools(argument: str) -> list[dict[str, Any]]:

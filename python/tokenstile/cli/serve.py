@@ -9,6 +9,7 @@ try:
     import typer
 
     from tokenstile.cli.outcome import JsonFlag, print_json, tells_errors
+    from tokenstile.cli.sources import SpellingName  # noqa: TC001 - typer reads it
 except ImportError as error:
     raise ImportError("the command line needs typer and rich: pip install 'tokenstile[serve]'") from error
 
@@ -58,6 +59,10 @@ def serve(
     ] = None,
     cors_origin: Annotated[list[str] | None, typer.Option(help="A web page that may use the server.")] = None,
     playground: Annotated[bool, typer.Option(help="Whether there is a page at /.")] = True,
+    spelling: Annotated[
+        SpellingName | None,
+        typer.Option(help="How values of JSON are written where a request does not say."),
+    ] = None,
     log_level: Annotated[str, typer.Option(help="debug, info, warning, error.")] = "info",
     as_json: JsonFlag = False,
 ) -> None:
@@ -85,6 +90,7 @@ def serve(
         max_body_bytes=max_body_bytes,
         timeout=timeout,
         queue_timeout=queue_timeout,
+        spelling=None if spelling is None else spelling.value,
     )
     options = EngineOptions(
         num_slots=slots, max_length=max_length, num_speculative_tokens=speculate, num_threads=threads

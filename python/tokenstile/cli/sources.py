@@ -15,6 +15,7 @@ import typer
 
 from tokenstile._core import Grammar, GrammarCompiler
 from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.json_schema import Spelling
 from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = [
@@ -28,6 +29,8 @@ __all__ = [
     "NotStrict",
     "SchemaOptions",
     "Source",
+    "SpellingName",
+    "SpellingOption",
     "existing_file",
     "read_bytes",
     "read_source",
@@ -47,6 +50,13 @@ class Kind(StrEnum):
     STRUCTURAL_TAG = "structural-tag"
 
 
+class SpellingName(StrEnum):
+    """How values of JSON are written."""
+
+    CANONICAL = "canonical"
+    ANY = "any"
+
+
 GrammarArgument = Annotated[
     str, typer.Argument(help="A file with a grammar, - for the standard input, or the text itself.")
 ]
@@ -56,6 +66,10 @@ KindOption = Annotated[
 ]
 AnyOrder = Annotated[bool, typer.Option("--any-order", help="Keys of objects come in any order.")]
 Compact = Annotated[bool, typer.Option("--compact", help="No white space between the parts of JSON.")]
+SpellingOption = Annotated[
+    SpellingName | None,
+    typer.Option("--spelling", help="How values of JSON are written: as programs do, or in any way."),
+]
 AnnotateFormats = Annotated[
     bool, typer.Option("--annotate-formats", help="`format` says nothing about texts.")
 ]
@@ -89,6 +103,12 @@ class SchemaOptions:
     annotate_formats: bool = False
     lenient: bool = False
     not_strict: bool = False
+    spelling: SpellingName | None = None
+
+    @property
+    def for_spelling(self) -> Spelling | None:
+        """Give the argument of all functions that read grammars with JSON in them."""
+        return None if self.spelling is None else self.spelling.value
 
     @property
     def for_checking(self) -> dict[str, Any]:
@@ -99,6 +119,7 @@ class SchemaOptions:
             "formats": formats,
             "on_unsupported": "warn" if self.lenient else "error",
             "strict_mode": not self.not_strict,
+            "spelling": self.for_spelling,
         }
 
     @property
@@ -130,9 +151,11 @@ class Source:
             case Kind.EBNF:
                 return Grammar.from_ebnf(self.text)
             case Kind.LARK:
-                return Grammar.from_lark(self.text, tokenizer_info=info)
+                return Grammar.from_lark(self.text, tokenizer_info=info, spelling=self.options.for_spelling)
             case Kind.STRUCTURAL_TAG:
-                return Grammar.from_structural_tag(self.text, tokenizer_info=info)
+                return Grammar.from_structural_tag(
+                    self.text, tokenizer_info=info, spelling=self.options.for_spelling
+                )
 
 
 def read_source(argument: str, kind: Kind | None, options: SchemaOptions | None = None) -> Source:

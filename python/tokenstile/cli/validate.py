@@ -19,6 +19,7 @@ from tokenstile.cli.sources import (
     NotStrict,
     SchemaOptions,
     Source,
+    SpellingOption,
     existing_file,
     read_bytes,
     read_source,
@@ -48,13 +49,14 @@ def validate(
     annotate_formats: AnnotateFormats = False,
     lenient: Lenient = False,
     not_strict: NotStrict = False,
+    spelling: SpellingOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Tell whether a grammar has these texts; if not, at which byte they leave it, and what was allowed there.
 
     The exit code is 1 if any text does not fit.
     """
-    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict)
+    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling)
     source = read_source(grammar, kind, options)
     read = source.grammar()
     answers = []

@@ -117,7 +117,7 @@ class _Worker:
         self._prompt, self._id, self._output = columns
         self._checkpoint = Checkpoint(checkpoint)
         # What makes an output: a change of it makes other keys.
-        self._salt = repr((model.name, structure, params))
+        self._salt = repr((model.name, structure, structure.chosen_spelling, params))
         # Compiled now, so that what is wrong with it comes out before anything is written.
         self._writer.warm(structure)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from tokenstile._core import get_default_spelling
 from tokenstile.engine import Engine, SamplingParams
 from tokenstile.exceptions import InvalidArgumentError
 
@@ -122,6 +123,10 @@ class VllmWriter:
     def _structure(structure: StructuredOutputsParams) -> Any:  # noqa: ANN401 - vLLM's
         from vllm.sampling_params import StructuredOutputsParams as VllmParams  # noqa: PLC0415 - in the worker
 
+        if structure.spelling not in {None, get_default_spelling()}:
+            raise InvalidArgumentError(
+                f"vLLM's parameters have no spelling: set TOKENSTILE_SPELLING={structure.spelling} for its processes"
+            )
         kind, spec = structure.key
         given: Any = list(structure.choice) if structure.choice is not None else spec
         name = "grammar" if kind.value == "lark" else kind.value

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tokenstile.exceptions import InvalidArgumentError
 
 if TYPE_CHECKING:
+    from tokenstile.json_schema import Spelling
     from tokenstile.structured_output import ReasoningMarkers
 
 __all__ = ["ServerConfig"]
@@ -47,8 +48,10 @@ class ServerConfig:
     """Tools of one request."""
     max_stops: int = 16
     """Stop texts of one request, and stop tokens."""
-    max_whitespace: int = 20
-    """White space in one place between the parts of JSON. Without a bound, models are known to go on for ever."""
+    max_whitespace: int | None = None
+    """White space in one place between the parts of JSON; without it there is what the spelling has."""
+    spelling: Spelling | None = None
+    """How values of JSON are written where a request does not say; the default of the process without it."""
     max_inspected_tokens: int = 4_096
     """Tokens of a text that the playground looks at."""
     timeout: float = 300.0
@@ -62,7 +65,11 @@ class ServerConfig:
         for name in ("max_body_bytes", "max_concurrent", "max_choices", "max_tokens", "max_tools"):
             if not getattr(self, name) > 0:
                 raise InvalidArgumentError(f"{name} must be positive, not {getattr(self, name)}")
-        if not (self.timeout > 0 and self.queue_timeout > 0 and self.max_whitespace > 0):
-            raise InvalidArgumentError("timeout, queue_timeout and max_whitespace must be positive")
+        if not (self.timeout > 0 and self.queue_timeout > 0):
+            raise InvalidArgumentError("timeout and queue_timeout must be positive")
+        if self.max_whitespace is not None and self.max_whitespace <= 0:
+            raise InvalidArgumentError(f"max_whitespace must be positive, not {self.max_whitespace}")
+        if self.spelling not in {None, "canonical", "any"}:
+            raise InvalidArgumentError(f'spelling must be "canonical" or "any", not {self.spelling!r}')
         if self.api_key is not None and not self.api_key.strip():
             raise InvalidArgumentError("the API key must not be blank")

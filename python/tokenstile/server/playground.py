@@ -39,6 +39,8 @@ class InspectRequest(Strict):
     grammar: str
     compact: bool = False
     """Whether JSON has no white space between its parts."""
+    spelling: Literal["canonical", "any"] | None = None
+    """How values of JSON are written; as the server has it without it."""
     text: str = ""
     tokens: list[int] | None = None
     """The tokens of the text, where they are known; otherwise it is cut into tokens as a prompt is."""
@@ -102,7 +104,11 @@ def _compile(service: Service, asked: InspectRequest) -> CompiledGrammar:
     if asked.kind == "choice":
         given = {"choice": [line for line in asked.grammar.splitlines() if line]}
     try:
-        params = StructuredOutputsParams(**given, disable_any_whitespace=asked.compact)
+        params = StructuredOutputsParams(
+            **given,
+            disable_any_whitespace=asked.compact,
+            spelling=asked.spelling or service.config.spelling,
+        )
         request = service.engine.manager.grammar_init(
             f"inspect-{id(asked)}", params, backend=service.closed_backend, reasoning=False
         )

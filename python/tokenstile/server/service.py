@@ -191,15 +191,14 @@ class Service:
             for prompt in prompts
         ]
         self._check_room(len(prompts) * request.n)
+        spelled = structure.spelled(request.spelling or self.config.spelling)
         backend = self.open_backend if structure.is_open else self.closed_backend
         generation = Generation(self, structure, [], asked_at, len(prompts))
         try:
             for prompt in tokens:
                 for at in range(request.n):
                     params = self._sampling(request, len(prompt), at)
-                    submitted = self.engine.submit(
-                        prompt, params, structure=structure.params, backend=backend
-                    )
+                    submitted = self.engine.submit(prompt, params, structure=spelled, backend=backend)
                     generation.requests.append(submitted)
         except TokenstileError as error:
             generation.close()

@@ -13,7 +13,7 @@ are as JSON Schema has them, and may have properties that the schema does not na
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +24,7 @@ from tokenstile.server.errors import ApiError, grammar_error
 from tokenstile.structured_output import StructuredOutputsParams, TokenstileBackend, register_backend
 
 if TYPE_CHECKING:
+    from tokenstile.json_schema import Spelling
     from tokenstile.server.api.chat import ChatRequest
     from tokenstile.server.api.common import GenerationFields, ResponseFormat
     from tokenstile.server.tools import ToolFormat
@@ -35,11 +36,11 @@ _PARAMS: Final = frozenset(field.name for field in fields(StructuredOutputsParam
 _IGNORED: Final = frozenset({"backend", "_backend", "_backend_was_auto"})
 
 
-_names: dict[tuple[str, int], str] = {}
+_names: dict[tuple[str, int | None], str] = {}
 """The names of the backends of this process's servers, by what they differ in."""
 
 
-def backend_name(max_whitespace: int, *, is_open: bool) -> str:
+def backend_name(max_whitespace: int | None, *, is_open: bool) -> str:
     """Give the name of the backend that compiles schemas as the server has them; it is registered where it is new.
 
     It is the label of what ``/metrics`` tells, so it says nothing of the settings. Where servers of one process have
@@ -62,6 +63,12 @@ class Structure:
     """Whether objects may have properties that their schema does not name."""
     request: ChatRequest | None = None
     """The request, where its tools are part of the structure."""
+
+    def spelled(self, spelling: Spelling | None) -> StructuredOutputsParams | None:
+        """Give the parameters, in a spelling where they name none."""
+        if self.params is None or self.params.spelling is not None or spelling is None:
+            return self.params
+        return replace(self.params, spelling=spelling)
 
     def explain(self, error: BaseException) -> ApiError:
         """Say what is wrong with it, and where."""

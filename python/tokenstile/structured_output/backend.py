@@ -98,7 +98,8 @@ class TokenstileBackend(StructuredOutputBackend):
 
     ``strict_mode`` is that of JSON Schema: objects whose schema is silent about other properties have none. Without it
     a context can still ask for that (``disable_additional_properties``).
-    ``max_whitespace`` bounds the white space in each place between the parts of JSON; without it there is no bound.
+    ``max_whitespace`` bounds the white space in each place between the parts of JSON; without it there is what the
+    context's ``spelling`` has.
     """
 
     name: ClassVar[str] = "tokenstile"
@@ -116,6 +117,7 @@ class TokenstileBackend(StructuredOutputBackend):
             compact=context.disable_any_whitespace,
             max_whitespace=max_whitespace,
             strict=strict_mode or context.disable_additional_properties,
+            spelling=context.spelling,
         )
         self.compiler = GrammarCompiler(
             context.tokenizer_info,

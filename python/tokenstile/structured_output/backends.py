@@ -75,7 +75,11 @@ class BackendSet:
 
     def find(self, name: str, tokenizer: KnownTokenizer, params: StructuredOutputsParams) -> KnownBackend:
         """Return the backend for a request, which is made if it is new."""
-        options = params.disable_any_whitespace, params.disable_additional_properties
+        options = (
+            params.disable_any_whitespace,
+            params.disable_additional_properties,
+            params.chosen_spelling,
+        )
         key = name, tokenizer.fingerprint, options
         return self._backends.find(key, lambda: self._make(key, name, tokenizer, params))
 
@@ -87,6 +91,7 @@ class BackendSet:
             num_speculative_tokens=self._num_speculative_tokens,
             disable_any_whitespace=params.disable_any_whitespace,
             disable_additional_properties=params.disable_additional_properties,
+            spelling=params.chosen_spelling,
             cache_limit_bytes=self._cache_limit_bytes,
             encode=tokenizer.encode,
         )

@@ -21,9 +21,12 @@ from tokenstile.structured_output.texts import check_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tokenstile.json_schema import Spelling
+
 __all__ = ["JsonStyle", "compile_constraint", "looks_like_lark", "parse_constraint"]
 
 _ANY_OBJECT: Final = '{"type": "object"}'
+_FORMS_WITH_JSON: Final = frozenset({"json_schema", "structural_tag", "lark"})
 _TEXT_OR_COMMENT: Final = re.compile(r'"(?:\\.|[^"\\\n])*"|(?:#|//)[^\n]*')
 
 
@@ -34,9 +37,11 @@ class JsonStyle:
     compact: bool = False
     """Whether there is no white space between its parts."""
     max_whitespace: int | None = None
-    """The most characters of white space in each place between its parts; any number without it."""
+    """The most characters of white space in each place between its parts; what the spelling has without it."""
     strict: bool = True
     """Whether objects whose schema is silent about other properties have none."""
+    spelling: Spelling | None = None
+    """How values of JSON are written; the default of the process without it."""
 
 
 def looks_like_lark(text: str) -> bool:
@@ -62,7 +67,9 @@ def compile_constraint(
     options: dict[str, Any] = {"timeout": timeout, "cancel": cancel}
     if form == "json_schema":
         # Any object is any object, whatever the style.
-        options |= _spelling(style, strict=style.strict and grammar_type is not GrammarType.JSON_OBJECT)
+        options |= _layout(style, strict=style.strict and grammar_type is not GrammarType.JSON_OBJECT)
+    if form in _FORMS_WITH_JSON:
+        options["spelling"] = style.spelling
     compile_form: Callable[..., CompiledGrammar] = getattr(compiler, f"compile_{form}")
     return compile_form(content, **options)
 
@@ -97,7 +104,7 @@ def _form(grammar_type: GrammarType, spec: str) -> tuple[str, Any]:  # noqa: PLR
     raise InvalidArgumentError(f"{grammar_type!r} is a kind of constraint that tokenstile does not know")
 
 
-def _spelling(style: JsonStyle, *, strict: bool) -> dict[str, Any]:
+def _layout(style: JsonStyle, *, strict: bool) -> dict[str, Any]:
     """Return the options of a compiler. Without white space means without: the usual separators have some."""
     if style.compact:
         return {"strict_mode": strict, "any_whitespace": False, "separators": (",", ":")}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from tokenstile._core import CancelToken
+    from tokenstile.json_schema import Spelling
     from tokenstile.structured_output.key import GrammarType
     from tokenstile.tokenizer_info import TokenizerInfo
 
@@ -49,6 +50,8 @@ class BackendContext:
     """Whether objects have no properties but those that their schema names, if it names some and is silent of others.
 
     A backend for which that is not so in any case closes the schema, or refuses."""
+    spelling: Spelling | None = None
+    """How values of JSON are written, for backends that know ways to: ``"canonical"`` or ``"any"``."""
     max_threads: int = 8
     """How many threads one compilation may use, for backends that use several."""
     cache_limit_bytes: int = 512 << 20

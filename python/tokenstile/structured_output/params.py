@@ -9,11 +9,15 @@ from __future__ import annotations
 import json as json_module
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+from tokenstile._core import get_default_spelling
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.key import GrammarType, StructuredOutputKey
 from tokenstile.structured_output.texts import check_text
+
+if TYPE_CHECKING:
+    from tokenstile.json_schema import Spelling
 
 __all__ = ["StructuredOutputsParams"]
 
@@ -49,6 +53,8 @@ class StructuredOutputsParams:
     """Whether objects have no properties but those that their schema names, if it names some and is silent of others.
 
     So it is for tokenstile and XGrammar in any case, which are strict; for llguidance the schema is closed."""
+    spelling: Spelling | None = None
+    """How values of JSON are written: ``"canonical"``, ``"any"``, or the default of the process."""
     whitespace_pattern: str | None = None
     """Not supported: white space is bounded by ``disable_any_whitespace``, or written into a grammar."""
 
@@ -62,6 +68,8 @@ class StructuredOutputsParams:
             raise InvalidArgumentError(
                 "whitespace_pattern is not supported: use disable_any_whitespace, or write a grammar"
             )
+        if self.spelling not in {None, "canonical", "any"}:
+            raise InvalidArgumentError(f'spelling must be "canonical" or "any", not {self.spelling!r}')
         self._check_kind(given[0])
 
     def _check_kind(self, kind: str) -> None:
@@ -103,6 +111,11 @@ class StructuredOutputsParams:
             if value is not None:
                 return StructuredOutputKey(GrammarType(kind), _text(kind, value))
         raise InvalidArgumentError("nothing was given")  # the constructor saw to it
+
+    @property
+    def chosen_spelling(self) -> Spelling:
+        """The spelling, or the default of the process."""
+        return self.spelling or get_default_spelling()
 
     @classmethod
     def from_key(cls, key: StructuredOutputKey | tuple[GrammarType, str]) -> StructuredOutputsParams:

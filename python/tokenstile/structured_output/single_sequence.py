@@ -18,7 +18,7 @@ from tokenstile.structured_output.key import GrammarType
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokenstile.json_schema import Schema
+    from tokenstile.json_schema import Schema, Spelling
     from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = ["CompiledGrammar", "GrammarCompiler", "GrammarMatcher"]
@@ -103,18 +103,24 @@ class GrammarCompiler:
         self._lock = threading.Lock()
         self._hits = self._misses = self._evictions = 0
 
-    def compile_json_schema(self, schema: Schema, any_whitespace: bool = True) -> CompiledGrammar:
+    def compile_json_schema(
+        self, schema: Schema, any_whitespace: bool = True, spelling: Spelling | None = None
+    ) -> CompiledGrammar:
         """Compile a JSON Schema."""
         from tokenstile.json_schema import schema_text  # noqa: PLC0415 - only when used
 
         text = schema_text(schema)
+        spelling = spelling or _core.get_default_spelling()
         return self._compile(
             GrammarType.JSON,
             text,
             lambda: self._compiler.compile_json_schema(
-                text, any_whitespace=any_whitespace, separators=None if any_whitespace else (",", ":")
+                text,
+                any_whitespace=any_whitespace,
+                separators=None if any_whitespace else (",", ":"),
+                spelling=spelling,
             ),
-            options="" if any_whitespace else "compact",
+            options=spelling if any_whitespace else f"compact {spelling}",
         )
 
     def compile_regex(self, pattern: str) -> CompiledGrammar:
@@ -129,13 +135,18 @@ class GrammarCompiler:
         self,
         spec: Any,  # noqa: ANN401 - a structural tag in any of its forms, or a list of items
         triggers: Sequence[str] | None = None,
+        spelling: Spelling | None = None,
     ) -> CompiledGrammar:
         """Compile a structural tag, or a list of items and their triggers."""
         from tokenstile.structural_tag_text import structural_tag_text  # noqa: PLC0415 - only when used
 
         text = structural_tag_text(spec) if triggers is None else structural_tag_text(spec, triggers)
+        spelling = spelling or _core.get_default_spelling()
         return self._compile(
-            GrammarType.STRUCTURAL_TAG, text, lambda: self._compiler.compile_structural_tag(text)
+            GrammarType.STRUCTURAL_TAG,
+            text,
+            lambda: self._compiler.compile_structural_tag(text, spelling=spelling),
+            options=spelling,
         )
 
     def _compile(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from tokenstile import _core
+    from tokenstile.json_schema import Spelling
 
 __all__ = [
     "AsyncXGrammarBackend",
@@ -81,12 +82,14 @@ class XGrammarBackend(TokenstileBackend):
         num_speculative_tokens: int = 0,
         max_threads: int = 8,
         cache_limit_mb: int = 512,
+        spelling: Spelling | None = None,
     ) -> None:
         self.tokenizer_info = TokenizerInfo.from_tokenizer(tokenizer, vocab_size)
         context = BackendContext(
             self.tokenizer_info,
             num_speculative_tokens=num_speculative_tokens,
             disable_any_whitespace=disable_any_whitespace,
+            spelling=spelling,
             max_threads=max_threads,
             cache_limit_bytes=cache_limit_mb << 20,
             encode=find_encoder(tokenizer),

@@ -272,7 +272,7 @@ impl<'g> Keys<'g> {
             // How far one must go to come away from the excluded texts depends on the language.
             return (2, NO_END);
         }
-        let escape = shortest.worst_bytes(terminals, terminals.json_text_of(texts));
+        let escape = shortest.worst_bytes(terminals, terminals.json_text_of(texts, self.list.escapes));
         (2, escape.saturating_add(self.quote.saturating_mul(2)).saturating_add(AWAY).min(NO_END))
     }
 }

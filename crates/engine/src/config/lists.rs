@@ -705,7 +705,7 @@ impl<'g> Finder<'g> {
     fn other_key(&self, keys: ExprId) -> TerminalId {
         let texts = self.generation.terminal(keys);
         let excluded = self.generation.excluded_keys(self.had);
-        self.generation.terminals().key(texts, excluded, self.list.unique)
+        self.generation.terminals().key(texts, excluded, self.list.escapes, self.list.unique)
     }
 
     /// The key of one of the others.

@@ -4,6 +4,7 @@
 //! itself: there is no state for each byte of them.
 
 use smallvec::SmallVec;
+use tokenstile_grammar::ir::Escapes;
 
 use crate::terminal::{ExcludedTexts, ForcedText, first_char, short_escapes, stands_for_itself};
 use crate::vocab::trie::{NodeIndex, Trie};
@@ -27,9 +28,9 @@ pub(super) fn walk_text(
                 break;
             }
             if let Some(backslash) = trie.child(at, b'\\')
-                && let Some(c) = text.escapable(place)
+                && let Some((c, escapes)) = text.escapable(place)
             {
-                let ends = walk_escapes(trie, backslash, c, on_tokens);
+                let ends = walk_escapes(trie, backslash, c, escapes, on_tokens);
                 stack.extend(ends.into_iter().map(|end| (end, place + c.len_utf8())));
             }
             let next = if text.is_raw(place) { trie.child(at, text.bytes[place]) } else { None };
@@ -109,7 +110,7 @@ impl Spellings<'_> {
             });
             next.extend(raw);
             if let (Some(c), Some(backslash)) = (c, self.trie.child(node, b'\\')) {
-                next.extend(walk_escapes(self.trie, backslash, c, &mut |_, _| {}));
+                next.extend(walk_escapes(self.trie, backslash, c, Escapes::Any, &mut |_, _| {}));
             }
         }
         let goes_on = !next.is_empty();
@@ -128,6 +129,7 @@ pub(super) fn walk_escapes(
     trie: &Trie,
     backslash: NodeIndex,
     c: char,
+    escapes: Escapes,
     on_tokens: &mut impl FnMut(NodeIndex, &[u32]),
 ) -> Nodes {
     let mut ends = Nodes::new();
@@ -139,8 +141,11 @@ pub(super) fn walk_escapes(
             nodes.iter().flat_map(|&node| bytes.iter().filter_map(move |&byte| trie.child(node, byte)));
         children.filter(|&child| enter(trie, child, on_tokens)).collect()
     };
-    for written in short_escapes(c) {
+    for written in short_escapes(c, escapes) {
         ends.extend(step(&[backslash], &[written]));
+    }
+    if !escapes.numbers(c) {
+        return ends;
     }
     let mut at = step(&[backslash], b"u");
     for (unit, &value) in c.encode_utf16(&mut [0; 2]).iter().enumerate() {
@@ -149,7 +154,7 @@ pub(super) fn walk_escapes(
             at = step(&between, b"u");
         }
         for place in (0..4).rev() {
-            at = step(&at, digits(value >> (4 * place) & 0xF));
+            at = step(&at, digits(value >> (4 * place) & 0xF, escapes));
         }
     }
     ends.extend(at);
@@ -157,8 +162,9 @@ pub(super) fn walk_escapes(
 }
 
 /// How a hexadecimal digit may be written.
-fn digits(value: u16) -> &'static [u8] {
+fn digits(value: u16, escapes: Escapes) -> &'static [u8] {
     const BOTH: &[u8; 22] = b"0123456789AaBbCcDdEeFf";
+    let first = usize::from(!escapes.has_capitals());
     let value = usize::from(value);
-    if value < 10 { &BOTH[value..=value] } else { &BOTH[2 * value - 10..2 * value - 8] }
+    if value < 10 { &BOTH[value..=value] } else { &BOTH[2 * value - 10 + first..2 * value - 8] }
 }

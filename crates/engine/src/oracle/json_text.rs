@@ -3,6 +3,7 @@
 //! A position is the state of that automaton and what was read of an escape: how many bytes, and its digits. An escape
 //! that is under way must be able to become a code point that the automaton takes.
 
+use tokenstile_grammar::ir::Escapes;
 use tokenstile_grammar::regular::{Dfa, determinize};
 use tokenstile_grammar::{Budget, ExprId, Grammar, Result};
 
@@ -13,6 +14,8 @@ use super::node::{At, START};
 pub(super) struct JsonText {
     /// The texts, in UTF-8.
     text: Dfa,
+    /// The escapes that they may have.
+    escapes: Escapes,
 }
 
 /// What was read of an escape: `\`, `\u`, digits, and for a pair of surrogates `\u` and digits again.
@@ -42,13 +45,14 @@ fn unpack(at: At) -> (u32, Escape) {
 const NO_ESCAPE: Escape = Escape { read: 0, digits: 0 };
 
 impl JsonText {
-    pub(super) fn new(grammar: &Grammar, text: ExprId, budget: &Budget) -> Result<Self> {
-        Ok(JsonText { text: determinize(grammar, text, budget)?.intersection(Dfa::any_text(), budget)? })
+    pub(super) fn new(grammar: &Grammar, text: ExprId, escapes: Escapes, budget: &Budget) -> Result<Self> {
+        let text = determinize(grammar, text, budget)?.intersection(Dfa::any_text(), budget)?;
+        Ok(JsonText { text, escapes })
     }
 
     /// The spellings of the texts of an automaton.
-    pub(super) fn of(text: Dfa) -> Self {
-        JsonText { text }
+    pub(super) fn of(text: Dfa, escapes: Escapes) -> Self {
+        JsonText { text, escapes }
     }
 
     /// Whether there is no text at all.
@@ -77,9 +81,11 @@ impl JsonText {
             (0, b'\\' | b'"' | 0..=0x1F) => None,
             (0, _) => Some(pack(self.text.next(state, byte)?, NO_ESCAPE)),
             (1, b'u') => self.go_on(state, Escape { read: 2, digits: 0 }),
+            (1, b'/') if self.escapes != Escapes::Any => None,
             (1, _) => self.take(state, short_escape(byte)?),
             (6, b'\\') | (7, b'u') => self.go_on(state, Escape { read: escape.read + 1, ..escape }),
             (6 | 7, _) => None,
+            (_, b'A'..=b'F') if self.escapes == Escapes::Least => None,
             _ => {
                 let digits = escape.digits << 4 | char::from(byte).to_digit(16)?;
                 self.go_on(state, Escape { read: escape.read + 1, digits })
@@ -92,9 +98,16 @@ impl JsonText {
         let is_pair = HIGH_SURROGATES.contains(&escape.digits) && escape.read == WHOLE;
         if escape.read == 2 * WHOLE || (escape.read == WHOLE && !is_pair) {
             let [(code, last), _] = may_become(escape);
-            return self.take(state, char::from_u32(code).filter(|_| code == last)?);
+            let c = char::from_u32(code).filter(|&c| code == last && self.escapes.numbers(c))?;
+            return self.take(state, c);
         }
-        let possible = may_become(escape).into_iter().any(|range| self.reads_any_of(state, range));
+        let numbers = |range| self.escapes.numbered().iter().map(move |&numbered| overlap(range, numbered));
+        let mut ranges: Vec<(u32, u32)> = may_become(escape).into_iter().flat_map(numbers).collect();
+        if escape.read == 1 {
+            let letters = (0..=u8::MAX).filter(|&byte| byte != b'/').filter_map(short_escape);
+            ranges.extend(letters.map(|c| (c.into(), c.into())));
+        }
+        let possible = ranges.into_iter().any(|range| range.0 <= range.1 && self.reads_any_of(state, range));
         possible.then(|| pack(state, escape))
     }
 
@@ -157,6 +170,11 @@ fn may_become(escape: Escape) -> [(u32, u32); 2] {
     let pairs =
         if high_first <= high_last { (pair(high_first, 0xDC00), pair(high_last, 0xDFFF)) } else { NOTHING };
     [(first, last), pairs]
+}
+
+/// The numbers in both ranges; none if the first is above the last.
+fn overlap(one: (u32, u32), other: (u32, u32)) -> (u32, u32) {
+    (one.0.max(other.0), one.1.min(other.1))
 }
 
 /// How many bits of the digits belong to the second half of a pair.

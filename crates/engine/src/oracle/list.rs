@@ -225,7 +225,7 @@ impl ListNode {
             let without = text_alone(text, &budget).and_then(|text| free.difference(&text, &budget));
             free = without.expect("there is no limit");
         }
-        let reader = Arc::new(JsonText::of(free));
+        let reader = Arc::new(JsonText::of(free, self.layout.escapes));
         self.spots().readers.insert(key, Arc::clone(&reader));
         reader
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tokenstile_grammar::ir::members::Layout;
-use tokenstile_grammar::ir::{RuleOptions, TokenSet};
+use tokenstile_grammar::ir::{Escapes, RuleOptions, TokenSet};
 use tokenstile_grammar::passes::lists;
 use tokenstile_grammar::regular::{CharSet, Dfa, Nfa, determinize};
 use tokenstile_grammar::{Budget, Error, ErrorKind, Expr, ExprId, Grammar, Result, RuleId};
@@ -428,7 +428,7 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
         &Expr::Repeat { body, min, max } => Node::Repeat { body: child(grammar, body), min, max },
         Expr::And(_) | Expr::Not(_) => Node::Dfa(Arc::new(determinize(grammar, id, budget)?)),
         Expr::Automaton(automaton) => Node::Dfa(Arc::clone(automaton.dfa.get())),
-        Expr::JsonText(text) => Node::JsonText(JsonText::new(grammar, *text, budget)?),
+        Expr::JsonText { text, escapes } => Node::JsonText(JsonText::new(grammar, *text, *escapes, budget)?),
         &Expr::AtMost { body, most } => Node::AtMost(AtMost::new(grammar, body, most, budget)?),
         Expr::Token(set) => Node::Token(set.clone()),
         Expr::Tagged { text, parts, repeats } => Node::Tagged(TaggedNode::new(text, all(parts), *repeats)),
@@ -474,7 +474,7 @@ impl Keys {
         budget: &Budget,
     ) -> Result<ListNode> {
         layout.check(parts.len())?;
-        let mut key = |key: &str| self.key(key, budget);
+        let mut key = |key: &str| self.key(key, layout.escapes, budget);
         let keys = layout.entries.iter().map(|entry| entry.key.as_deref().map(&mut key).transpose());
         let keys = keys.collect::<Result<_>>()?;
         let other_keys = layout.others.iter().map(|others| {
@@ -486,9 +486,9 @@ impl Keys {
         Ok(ListNode::new(Arc::clone(layout), parts, keys, other_keys))
     }
 
-    fn key(&mut self, key: &str, budget: &Budget) -> Result<NodeId> {
+    fn key(&mut self, key: &str, escapes: Escapes, budget: &Budget) -> Result<NodeId> {
         let quote = self.add(Node::Bytes((*b"\"").into()));
-        let text = self.add(Node::JsonText(JsonText::of(text_alone(key, budget)?)));
+        let text = self.add(Node::JsonText(JsonText::of(text_alone(key, budget)?, escapes)));
         Ok(self.add(Node::Seq([quote, text, quote].into())))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use tokenstile_grammar::ir::Escapes;
 use tokenstile_grammar::regular::{CharSet, Dfa, TagText};
 
 use super::bounded::Distance;
@@ -69,11 +70,13 @@ pub(super) enum Term {
     JsonText {
         inner: TerminalId,
         pending: u8,
+        escapes: Escapes,
     },
     /// An escape in a JSON text whose next code point `inner` is waiting for.
     JsonEscape {
         inner: TerminalId,
         escape: Escape,
+        escapes: Escapes,
     },
     /// The texts of another term with at most so many code points.
     Bounded {
@@ -429,7 +432,7 @@ impl Arena {
                 let text = &self.tagged[text as usize].text;
                 (text.is_end(state) || text.tag(state).is_some(), false)
             }
-            Term::JsonText { inner, pending } => (*pending == 0 && nullable(inner), counts(inner)),
+            Term::JsonText { inner, pending, .. } => (*pending == 0 && nullable(inner), counts(inner)),
             Term::JsonEscape { inner, .. } => (false, counts(inner)),
             Term::Bounded { inner, .. } => (nullable(inner), true),
             Term::Key(_) => (false, true),

@@ -51,9 +51,10 @@ impl Arena {
             &Term::Bounded { inner, left } => self.bounded(done[&inner], left),
             Term::Key(key) => self.carry_key(from, key, |id| done[&id]),
             Term::KeyRead(text) => self.intern(&Term::KeyRead(text.clone())),
-            Term::JsonText { inner, pending } => self.json_text(done[inner], *pending),
-            Term::JsonEscape { inner, escape } => {
-                self.intern(&Term::JsonEscape { inner: done[inner], escape: *escape })
+            Term::JsonText { inner, pending, escapes } => self.json_text(done[inner], *pending, *escapes),
+            Term::JsonEscape { inner, escape, escapes } => {
+                let (escape, escapes) = (*escape, *escapes);
+                self.intern(&Term::JsonEscape { inner: done[inner], escape, escapes })
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Terms that many arenas begin with.
 //!
 //! Strings, numbers and white space have the same states in nearly every grammar, and each arena would make them and
-//! their ways on anew. So those that a sample has met are made once for the process, and arenas begin with them.
+//! their ways on anew. So those that samples have met are made once for the process, and arenas begin with them.
 //!
 //! What is found out of such a term later on is kept in it for all arenas. So it must not depend on any of them:
 //!
@@ -20,11 +20,11 @@ use crate::vocab::reach::Reach;
 const MOST_TERMS: usize = 4_000;
 
 impl CommonTerms {
-    /// The terms of an arena that can be common, and what they lead to.
-    pub(crate) fn of(sample: &Arena) -> Option<Self> {
+    /// The terms of some arenas that can be common, and what they lead to.
+    pub(crate) fn of<'a>(samples: impl Iterator<Item = &'a Arena>) -> Option<Self> {
         let arena = Arena::new(Arc::new(Reach::of_any(0)), std::iter::empty(), None);
         let any_text = arena.any_text();
-        arena.take_common(sample);
+        samples.for_each(|sample| arena.take_common(sample));
         let mut done = 0;
         while done < arena.len() {
             arena.row(TerminalId(done as u32));

@@ -46,7 +46,7 @@ impl Arena {
                 self.repeat(child(*body), *min, max.unwrap_or(Term::UNBOUNDED))
             }
             Expr::Automaton(automaton) => self.automaton(automaton.dfa.get()),
-            Expr::JsonText(text) => self.json_text(child(*text), 0),
+            Expr::JsonText { text, escapes } => self.json_text(child(*text), 0, *escapes),
             Expr::AtMost { body, most } => self.bounded(child(*body), *most),
             // The passes leave none of the others in a terminal; the empty language is the safe reading.
             _ => TerminalId::NEVER,

@@ -3,6 +3,8 @@
 //! A string of at most forty characters has forty states, which tell characters apart by nothing but their number. So such a
 //! state is taken apart: the same without a bound, and what follows.
 
+use tokenstile_grammar::ir::Escapes;
+
 use super::arena::{Arena, Term, TerminalId};
 
 /// A state that takes characters up to a bound.
@@ -29,7 +31,7 @@ pub(crate) struct Turns {
 /// A repeat of one character, perhaps spelled in JSON.
 struct Repeated {
     body: TerminalId,
-    spelled: bool,
+    spelled: Option<Escapes>,
     min: u32,
     max: u32,
 }
@@ -56,7 +58,10 @@ impl Arena {
     /// At least `min` such characters.
     fn text_of(&self, repeated: &Repeated, min: u32) -> TerminalId {
         let text = self.repeat(repeated.body, min, Term::UNBOUNDED);
-        if repeated.spelled { self.json_text(text, 0) } else { text }
+        match repeated.spelled {
+            Some(escapes) => self.json_text(text, 0, escapes),
+            None => text,
+        }
     }
 
     /// The characters that `id` begins with, and what comes after them, which is not empty.
@@ -66,8 +71,8 @@ impl Arena {
             return None;
         }
         let (repeat, spelled) = match *self.term(first) {
-            Term::JsonText { inner, pending: 0 } => (inner, true),
-            _ => (first, false),
+            Term::JsonText { inner, pending: 0, escapes } => (inner, Some(escapes)),
+            _ => (first, None),
         };
         let Term::Repeat { body, min, max } = *self.term(repeat) else { return None };
         self.is_one_character(body).then_some((Repeated { body, spelled, min, max }, after))

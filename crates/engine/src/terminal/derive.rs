@@ -62,13 +62,13 @@ impl Arena {
                         add(low, high, self.tagged_state(text, state));
                     }
                 }
-                &Term::JsonText { inner, pending } => {
-                    self.json_text_pieces(inner, pending, only)
+                &Term::JsonText { inner, pending, escapes } => {
+                    self.json_text_pieces(inner, pending, escapes, only)
                         .iter()
                         .for_each(|piece| add(piece.0, piece.1, piece.2));
                 }
-                &Term::JsonEscape { inner, escape } => {
-                    self.json_escape_pieces(inner, escape)
+                &Term::JsonEscape { inner, escape, escapes } => {
+                    self.json_escape_pieces(inner, escape, escapes)
                         .iter()
                         .for_each(|piece| add(piece.0, piece.1, piece.2));
                 }

@@ -103,8 +103,8 @@ impl Arena {
                 state.write_u128(self.text_fingerprint(text));
                 state.write_u32(at);
             }
-            Term::JsonText { inner, pending } => {
-                state.write(&[8, *pending]);
+            Term::JsonText { inner, pending, escapes } => {
+                state.write(&[8, *pending, *escapes as u8]);
                 state.write_u128(self.known_fingerprint(*inner));
             }
             Term::Bounded { inner, left } => {
@@ -117,8 +117,8 @@ impl Arena {
                 state.write_u8(11);
                 state.write(text.as_bytes());
             }
-            Term::JsonEscape { inner, escape } => {
-                state.write_u8(9);
+            Term::JsonEscape { inner, escape, escapes } => {
+                state.write(&[9, *escapes as u8]);
                 escape.hash(&mut state);
                 state.write_u128(self.known_fingerprint(*inner));
             }
@@ -129,7 +129,7 @@ impl Arena {
     fn hash_key(&self, key: &Key, state: &mut SipHasher13) {
         state.write_u8(10);
         [key.plain, key.inner].iter().for_each(|&id| state.write_u128(self.known_fingerprint(id)));
-        (key.depth, key.escape, key.text.map(|text| self.text_bytes(text))).hash(state);
+        (key.depth, key.escape, key.escapes, key.text.map(|text| self.text_bytes(text))).hash(state);
         key.spans.iter().for_each(|&span| self.span_texts(span).hash(state));
     }
 

@@ -4,15 +4,17 @@
 //! tokens goes along such a text byte by byte and needs no state for any place in it, which is most of what there is to a mask
 //! in a key or in one of a few words.
 
+use tokenstile_grammar::ir::Escapes;
+
 use super::arena::{Arena, Term, TerminalId};
-use super::json_text::{SHORT, stands_for_itself};
+use super::json_text::stands_for_itself;
 
 /// A text that must come.
 pub(crate) struct ForcedText<'a> {
     /// The text, not empty. If it is spelled it may begin inside of a code point, and ends at the end of one.
     pub(crate) bytes: &'a [u8],
-    /// Whether code points may be written as escapes of JSON.
-    pub(crate) is_spelled: bool,
+    /// The escapes of JSON as which code points may be written, if it is spelled in JSON.
+    pub(crate) escapes: Option<Escapes>,
     /// What is left after it.
     pub(crate) then: TerminalId,
 }
@@ -20,7 +22,7 @@ pub(crate) struct ForcedText<'a> {
 impl ForcedText<'_> {
     /// Whether the byte at a place may be written as it is.
     pub(crate) fn is_raw(&self, place: usize) -> bool {
-        !self.is_spelled || stands_for_itself(self.bytes[place])
+        self.escapes.is_none() || stands_for_itself(self.bytes[place])
     }
 
     /// The bytes that it may begin with.
@@ -31,8 +33,10 @@ impl ForcedText<'_> {
     }
 
     /// The code point at a place, if it may be written as an escape there.
-    pub(crate) fn escapable(&self, place: usize) -> Option<char> {
-        if self.is_spelled { first_char(&self.bytes[place..]) } else { None }
+    pub(crate) fn escapable(&self, place: usize) -> Option<(char, Escapes)> {
+        let escapes = self.escapes?;
+        let c = first_char(&self.bytes[place..]).filter(|&c| escapes.escapes(c))?;
+        Some((c, escapes))
     }
 }
 
@@ -49,8 +53,8 @@ pub(crate) fn first_char(bytes: &[u8]) -> Option<char> {
 }
 
 /// What follows the backslash of the short escapes of a code point.
-pub(crate) fn short_escapes(c: char) -> impl Iterator<Item = u8> {
-    SHORT.iter().filter(move |&&(_, meant)| char::from(meant) == c).map(|&(written, _)| written)
+pub(crate) fn short_escapes(c: char, escapes: Escapes) -> impl Iterator<Item = u8> {
+    escapes.short().iter().filter(move |&&(_, meant)| char::from(meant) == c).map(|&(written, _)| written)
 }
 
 /// What a term is known to begin with.
@@ -71,8 +75,9 @@ const FEW_TEXTS: usize = 32;
 struct Choice<'a> {
     first: TerminalId,
     others: &'a [TerminalId],
-    /// For texts that are spelled, how many bytes of the first code point are still to come after the first was read.
-    pending: Option<u8>,
+    /// For texts that are spelled, how many bytes of the first code point are still to come after the first was read, and the
+    /// escapes.
+    pending: Option<(u8, Escapes)>,
     then: TerminalId,
 }
 
@@ -123,8 +128,8 @@ impl Arena {
     /// The texts of which one must come next in a state; none if they are not known. None of them begins with another.
     pub(crate) fn forced_texts(&self, id: TerminalId) -> impl Iterator<Item = ForcedText<'_>> {
         self.choice(id).into_iter().flat_map(move |choice| {
-            let (is_spelled, then) = (choice.pending.is_some(), choice.then);
-            let text = move |id| self.literal_bytes(id).map(|bytes| ForcedText { bytes, is_spelled, then });
+            let (escapes, then) = (choice.pending.map(|(_, escapes)| escapes), choice.then);
+            let text = move |id| self.literal_bytes(id).map(|bytes| ForcedText { bytes, escapes, then });
             let others = choice.others.iter().copied();
             std::iter::once(choice.first).chain(others).filter_map(text)
         })
@@ -144,7 +149,7 @@ impl Arena {
             _ => (id, TerminalId::EMPTY),
         };
         let (text, pending) = match *self.term(head) {
-            Term::JsonText { inner, pending } => (inner, Some(pending)),
+            Term::JsonText { inner, pending, escapes } => (inner, Some((pending, escapes))),
             _ => (head, None),
         };
         let (first, others) = match self.term(text) {
@@ -157,7 +162,7 @@ impl Arena {
     /// What is left after `byte`, where that is quickly told.
     pub(super) fn forced_next(&self, id: TerminalId, byte: u8) -> Option<TerminalId> {
         let choice = self.choice(id)?;
-        let Some(pending) = choice.pending else {
+        let Some((pending, escapes)) = choice.pending else {
             return Some(self.concat(self.rest_of_any(&choice, byte), choice.then));
         };
         if byte == b'\\' {
@@ -173,7 +178,7 @@ impl Arena {
             0xF0.. => 3,
             _ => 0,
         };
-        Some(self.concat(self.json_text(self.rest_of_any(&choice, byte), pending), choice.then))
+        Some(self.concat(self.json_text(self.rest_of_any(&choice, byte), pending, escapes), choice.then))
     }
 
     /// What is left of the texts that begin with `byte`.

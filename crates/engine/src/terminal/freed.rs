@@ -26,7 +26,7 @@ impl Arena {
             _ => id,
         };
         match *self.term(first) {
-            Term::JsonText { inner, pending: 0 } => inner == self.any_text(),
+            Term::JsonText { inner, pending: 0, .. } => inner == self.any_text(),
             _ => first == self.any_text(),
         }
     }

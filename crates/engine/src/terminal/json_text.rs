@@ -4,6 +4,8 @@
 //! stands between the quotes of a JSON string. A byte that may stand for itself derives the inner term by that byte. An
 //! escape derives it by the code point that the escape means, once the escape is whole.
 //!
+//! Which code points may be escapes, and which escapes, is a parameter: [`Escapes`].
+//!
 //! What makes this more than a translation is that no state may be a dead end (see [`super`]). While an escape is under
 //! way, all code points that it may still become are a few ranges, and [`Arena::reach`] tells what the inner term does
 //! with all of a range at once:
@@ -22,6 +24,7 @@
 
 use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
 use smallvec::SmallVec;
+use tokenstile_grammar::ir::Escapes;
 
 use super::arena::{Arena, Items, Term, TerminalId};
 use super::derive::Piece;
@@ -87,18 +90,6 @@ pub(crate) fn stands_for_itself(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
-/// What follows the backslash of a short escape, and the byte that it means.
-pub(super) const SHORT: [(u8, u8); 8] = [
-    (b'"', b'"'),
-    (b'/', b'/'),
-    (b'\\', b'\\'),
-    (b'b', 0x08),
-    (b'f', 0x0C),
-    (b'n', b'\n'),
-    (b'r', b'\r'),
-    (b't', b'\t'),
-];
-
 pub(super) const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 pub(super) const FIRST_LOW: u32 = 0xDC00;
 const FIRST_PAIRED: u32 = 0x1_0000;
@@ -112,56 +103,71 @@ pub(super) fn paired(high: (u32, u32), low: (u32, u32)) -> (u32, u32) {
 
 type Pieces = SmallVec<[Piece; 12]>;
 
+/// Whether a row has a byte of some ranges.
+fn has_byte(row: &[Piece], ranges: &[(u8, u8)]) -> bool {
+    row.iter().any(|piece| ranges.iter().any(|range| range.0 <= piece.1 && piece.0 <= range.1))
+}
+
 impl Arena {
     /// The JSON spellings of the texts of `inner`, of whose first code point `pending` bytes are still to come.
-    pub(super) fn json_text(&self, inner: TerminalId, pending: u8) -> TerminalId {
+    pub(super) fn json_text(&self, inner: TerminalId, pending: u8, escapes: Escapes) -> TerminalId {
         match inner {
             TerminalId::NEVER | TerminalId::EMPTY => inner,
-            _ => self.intern(&Term::JsonText { inner, pending }),
+            _ => self.intern(&Term::JsonText { inner, pending, escapes }),
         }
     }
 
     /// The ways on from [`Term::JsonText`]; with `only`, at least that for this byte.
-    pub(super) fn json_text_pieces(&self, inner: TerminalId, pending: u8, only: Option<u8>) -> Pieces {
+    pub(super) fn json_text_pieces(
+        &self,
+        inner: TerminalId,
+        pending: u8,
+        escapes: Escapes,
+        only: Option<u8>,
+    ) -> Pieces {
         let mut pieces = Pieces::new();
         let inside = [(0x80, 0xBF, pending.saturating_sub(1))];
         let raw = if pending > 0 { &inside[..] } else { &RAW };
         if let Some(byte) = only.filter(|&byte| byte != b'\\') {
             let raw = raw.iter().find(|raw| raw.0 <= byte && byte <= raw.1);
-            pieces.extend(raw.map(|raw| (byte, byte, self.json_text(self.step(inner, byte), raw.2))));
+            let next = |rest| self.json_text(self.step(inner, byte), rest, escapes);
+            pieces.extend(raw.map(|raw| (byte, byte, next(raw.2))));
             return pieces;
         }
         let row = self.row(inner);
         for &(low, high, target) in row {
             for &(first, last, pending) in raw.iter().filter(|raw| raw.0 <= high && low <= raw.1) {
-                pieces.push((low.max(first), high.min(last), self.json_text(target, pending)));
+                pieces.push((low.max(first), high.min(last), self.json_text(target, pending, escapes)));
             }
         }
-        if pending == 0 && !row.is_empty() {
-            pieces.push((b'\\', b'\\', self.intern(&Term::JsonEscape { inner, escape: Escape::Begun })));
+        if pending == 0 && has_byte(row, escapes.escaped_bytes()) {
+            let begun = self.intern(&Term::JsonEscape { inner, escape: Escape::Begun, escapes });
+            pieces.push((b'\\', b'\\', begun));
         }
         pieces
     }
 
     /// The ways on from [`Term::JsonEscape`].
-    pub(super) fn json_escape_pieces(&self, inner: TerminalId, escape: Escape) -> Pieces {
+    pub(super) fn json_escape_pieces(&self, inner: TerminalId, escape: Escape, escapes: Escapes) -> Pieces {
         let after_digit = |digit| match escape {
-            Escape::Digits(digits) => self.after_digits(inner, digits.with(digit)),
-            Escape::Low { high, digits } => self.after_low_digits(inner, high, digits.with(digit)),
+            Escape::Digits(digits) => self.after_digits(inner, digits.with(digit), escapes),
+            Escape::Low { high, digits } => self.after_low_digits(inner, high, digits.with(digit), escapes),
             Escape::Begun => TerminalId::NEVER,
         };
         let mut pieces = Pieces::new();
         if escape == Escape::Begun {
-            for (written, meant) in SHORT {
-                pieces.push((written, written, self.json_text(self.next(inner, meant), 0)));
+            for &(written, meant) in escapes.short() {
+                pieces.push((written, written, self.json_text(self.next(inner, meant), 0, escapes)));
             }
-            pieces.push((b'u', b'u', self.after_u(inner)));
+            if has_byte(self.row(inner), escapes.numbered_bytes()) {
+                pieces.push((b'u', b'u', self.after_u(inner, escapes)));
+            }
         } else {
             for (digit, (upper, lower)) in (0..).zip(b"0123456789ABCDEF".iter().zip(b"0123456789abcdef")) {
                 let target = after_digit(digit);
-                pieces.push((*upper, *upper, target));
-                if upper != lower {
-                    pieces.push((*lower, *lower, target));
+                pieces.push((*lower, *lower, target));
+                if upper != lower && escapes.has_capitals() {
+                    pieces.push((*upper, *upper, target));
                 }
             }
         }
@@ -169,13 +175,13 @@ impl Arena {
         pieces
     }
 
-    /// What is left after `\u`. Every code point can be written with digits, so this is no dead end.
-    fn after_u(&self, inner: TerminalId) -> TerminalId {
+    /// What is left after `\u`, which stands only where some code point may be written with digits.
+    fn after_u(&self, inner: TerminalId, escapes: Escapes) -> TerminalId {
         if let Some((only, target)) = self.only_code_point(inner) {
-            return self.digits_of(only, self.json_text(target, 0));
+            return self.digits_of(only, self.json_text(target, 0, escapes), escapes);
         }
         let escape = Escape::Digits(Digits::default());
-        self.intern(&Term::JsonEscape { inner, escape })
+        self.intern(&Term::JsonEscape { inner, escape, escapes })
     }
 
     /// The code point that must come next, if there is but one, and the state after it: the texts of most keys are known,
@@ -198,88 +204,103 @@ impl Arena {
     }
 
     /// The digits of `c` in both cases, with all that stands between the halves of a pair, and then `then`.
-    fn digits_of(&self, c: char, then: TerminalId) -> TerminalId {
+    fn digits_of(&self, c: char, then: TerminalId, escapes: Escapes) -> TerminalId {
         let mut units = [0; 2];
         let units = c.encode_utf16(&mut units);
         let rest = units
             .get(1)
-            .map_or(then, |&low| self.concat(self.literal(b"\\u"), self.digits_of_unit(low, then)));
-        self.digits_of_unit(units[0], rest)
+            .map_or(then, |&low| self.concat(self.literal(b"\\u"), self.digits_of_unit(low, then, escapes)));
+        self.digits_of_unit(units[0], rest, escapes)
     }
 
-    fn digits_of_unit(&self, unit: u16, then: TerminalId) -> TerminalId {
+    fn digits_of_unit(&self, unit: u16, then: TerminalId, escapes: Escapes) -> TerminalId {
         (0..4).fold(then, |then, place| {
             let digit = usize::from(unit >> (4 * place) & 0xF);
             let (upper, lower) = (b"0123456789ABCDEF"[digit], b"0123456789abcdef"[digit]);
             let both = [(upper, upper, then), (lower, lower, then)];
-            self.dispatch(if upper == lower { Box::new([both[0]]) } else { Box::new(both) })
+            let is_one = upper == lower || !escapes.has_capitals();
+            self.dispatch(if is_one { Box::new([both[1]]) } else { Box::new(both) })
         })
     }
 
     /// What is left after `\u` and these digits, at least one.
-    fn after_digits(&self, inner: TerminalId, digits: Digits) -> TerminalId {
+    fn after_digits(&self, inner: TerminalId, digits: Digits, escapes: Escapes) -> TerminalId {
         let (low, high) = digits.range();
-        let later = || self.intern(&Term::JsonEscape { inner, escape: Escape::Digits(digits) });
+        let later = || self.intern(&Term::JsonEscape { inner, escape: Escape::Digits(digits), escapes });
         if high < SURROGATES.0 || low > SURROGATES.1 {
-            return match self.reach(inner, (low, high)) {
+            return match self.reach_numbered(inner, (low, high), escapes) {
                 Reach::None => TerminalId::NEVER,
-                Reach::All(target) => self.hex_digits(digits.open(), self.json_text(target, 0)),
+                Reach::All(target) => {
+                    self.hex_digits(digits.open(), self.json_text(target, 0, escapes), escapes)
+                }
                 Reach::Some => later(),
             };
         }
         if low < SURROGATES.0 {
             // One digit, a D: the last code points before the surrogates, and all pairs.
             let ranges = [(low, SURROGATES.0 - 1), (FIRST_PAIRED, LAST)];
-            let goes_on = ranges.iter().any(|&range| !matches!(self.reach(inner, range), Reach::None));
-            return if goes_on { later() } else { TerminalId::NEVER };
+            let goes_on =
+                |&range: &(u32, u32)| !matches!(self.reach_numbered(inner, range, escapes), Reach::None);
+            return if ranges.iter().any(goes_on) { later() } else { TerminalId::NEVER };
         }
         if low >= FIRST_LOW {
             return TerminalId::NEVER;
         }
-        match self.reach(inner, paired((low, high), (FIRST_LOW, SURROGATES.1))) {
+        match self.reach_numbered(inner, paired((low, high), (FIRST_LOW, SURROGATES.1)), escapes) {
             Reach::None => TerminalId::NEVER,
             Reach::All(target) => {
-                let second = self.any_low_surrogate(self.json_text(target, 0));
-                self.hex_digits(digits.open(), self.concat(self.literal(b"\\u"), second))
+                let second = self.any_low_surrogate(self.json_text(target, 0, escapes), escapes);
+                self.hex_digits(digits.open(), self.concat(self.literal(b"\\u"), second), escapes)
             }
             Reach::Some if digits.open() > 0 => later(),
             Reach::Some => {
                 let escape = Escape::Low { high: digits.value, digits: Digits::default() };
-                self.concat(self.literal(b"\\u"), self.intern(&Term::JsonEscape { inner, escape }))
+                self.concat(self.literal(b"\\u"), self.intern(&Term::JsonEscape { inner, escape, escapes }))
             }
         }
     }
 
     /// What is left after the first half of a pair, `\u`, and these digits, at least one.
-    fn after_low_digits(&self, inner: TerminalId, high: u16, digits: Digits) -> TerminalId {
+    fn after_low_digits(&self, inner: TerminalId, high: u16, digits: Digits, escapes: Escapes) -> TerminalId {
         let (first, last) = digits.range();
         let (first, last) = (first.max(FIRST_LOW), last.min(SURROGATES.1));
         if first > last {
             return TerminalId::NEVER;
         }
         let high_half = (u32::from(high), u32::from(high));
-        match self.reach(inner, paired(high_half, (first, last))) {
+        match self.reach_numbered(inner, paired(high_half, (first, last)), escapes) {
             Reach::None => TerminalId::NEVER,
             // From the second digit on, any digits make the second half of a pair.
             Reach::All(target) if digits.count > 1 => {
-                self.hex_digits(digits.open(), self.json_text(target, 0))
+                self.hex_digits(digits.open(), self.json_text(target, 0, escapes), escapes)
             }
-            _ => self.intern(&Term::JsonEscape { inner, escape: Escape::Low { high, digits } }),
+            _ => self.intern(&Term::JsonEscape { inner, escape: Escape::Low { high, digits }, escapes }),
         }
     }
 
     /// Any `count` digits, and then `then`.
-    fn hex_digits(&self, count: u8, then: TerminalId) -> TerminalId {
+    fn hex_digits(&self, count: u8, then: TerminalId, escapes: Escapes) -> TerminalId {
         (0..count).fold(then, |then, _| {
-            self.dispatch(Box::new([(b'0', b'9', then), (b'A', b'F', then), (b'a', b'f', then)]))
+            let all = [(b'0', b'9', then), (b'A', b'F', then), (b'a', b'f', then)];
+            self.dispatch(if escapes.has_capitals() { Box::new(all) } else { Box::new([all[0], all[2]]) })
         })
     }
 
     /// The digits of any second half of a pair, and then `then`.
-    fn any_low_surrogate(&self, then: TerminalId) -> TerminalId {
-        let rest = self.hex_digits(2, then);
+    fn any_low_surrogate(&self, then: TerminalId, escapes: Escapes) -> TerminalId {
+        let rest = self.hex_digits(2, then, escapes);
         let rest = self.dispatch(Box::new([(b'C', b'F', rest), (b'c', b'f', rest)]));
         self.dispatch(Box::new([(b'D', b'D', rest), (b'd', b'd', rest)]))
+    }
+
+    /// What `inner` does with those code points of a range that may be written as numbers.
+    fn reach_numbered(&self, inner: TerminalId, range: (u32, u32), escapes: Escapes) -> Reach {
+        let numbered = || escapes.numbered().iter().map(|&(low, high)| (low.max(range.0), high.min(range.1)));
+        if numbered().any(|part| part == range) {
+            return self.reach(inner, range);
+        }
+        let goes_on = |part: (u32, u32)| part.0 <= part.1 && !matches!(self.reach(inner, part), Reach::None);
+        if numbered().any(goes_on) { Reach::Some } else { Reach::None }
     }
 
     /// What `inner` does with the code points of a range that holds no surrogates.
@@ -322,22 +343,27 @@ impl Arena {
     /// `JsonText(a) t | JsonText(b) t` is `JsonText(a | b) t`.
     pub(super) fn merge_json_texts(&self, items: &mut Items) {
         let split = |id: TerminalId| match *self.term(id) {
-            Term::JsonText { inner, pending } => Some((pending, TerminalId::EMPTY, inner)),
+            Term::JsonText { inner, pending, escapes } => Some((pending, escapes, TerminalId::EMPTY, inner)),
             Term::Concat(head, tail) => match *self.term(head) {
-                Term::JsonText { inner, pending } => Some((pending, tail, inner)),
+                Term::JsonText { inner, pending, escapes } => Some((pending, escapes, tail, inner)),
                 _ => None,
             },
             _ => None,
         };
+        let is_same = |a: &(u8, Escapes, TerminalId, TerminalId),
+                       b: &(u8, Escapes, TerminalId, TerminalId)| {
+            (a.0, a.1, a.2) == (b.0, b.1, b.2)
+        };
         let mut texts: SmallVec<[_; 8]> = items.iter().filter_map(|&id| split(id)).collect();
         texts.sort_unstable();
-        if texts.windows(2).all(|pair| (pair[0].0, pair[0].1) != (pair[1].0, pair[1].1)) {
+        if texts.windows(2).all(|pair| !is_same(&pair[0], &pair[1])) {
             return;
         }
         items.retain(|id| split(*id).is_none());
-        for group in texts.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let inner = self.alt(group.iter().map(|&(_, _, inner)| inner));
-            items.push(self.concat(self.json_text(inner, group[0].0), group[0].1));
+        for group in texts.chunk_by(is_same) {
+            let inner = self.alt(group.iter().map(|&(.., inner)| inner));
+            let (pending, escapes, tail, _) = group[0];
+            items.push(self.concat(self.json_text(inner, pending, escapes), tail));
         }
         items.sort_unstable();
         items.dedup();

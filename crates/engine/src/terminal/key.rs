@@ -19,11 +19,12 @@
 
 use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
 use smallvec::SmallVec;
+use tokenstile_grammar::ir::Escapes;
 
 use super::arena::{Arena, Term, TerminalId};
 use super::derive::Piece;
+use super::escaped::Escaped;
 use super::exclusion::{ExclusionId, Span, Spans};
-use super::spelling::Spelling;
 
 /// A key that is being read, after its opening quote.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +38,9 @@ pub(super) struct Key {
     /// How many bytes of them were read.
     pub(super) depth: u32,
     /// The escape that is being read.
-    pub(super) escape: Spelling,
+    pub(super) escape: Escaped,
+    /// The escapes that there are.
+    pub(super) escapes: Escapes,
     /// What was read, if it is to be remembered.
     pub(super) text: Option<TextId>,
 }
@@ -63,13 +66,20 @@ impl Arena {
     ///
     /// With `remember` the state after the closing quote is one that [`Arena::finished_text`] knows the text of. Without,
     /// it is [`TerminalId::EMPTY`], and the text is forgotten as soon as it is none of the excluded ones.
-    pub(crate) fn key(&self, inner: TerminalId, exclusion: ExclusionId, remember: bool) -> TerminalId {
+    pub(crate) fn key(
+        &self,
+        inner: TerminalId,
+        exclusion: ExclusionId,
+        escapes: Escapes,
+        remember: bool,
+    ) -> TerminalId {
         self.intern_key(Key {
-            plain: self.concat(self.json_text(inner, 0), self.literal(b"\"")),
+            plain: self.concat(self.json_text(inner, 0, escapes), self.literal(b"\"")),
             inner,
             spans: self.spans(exclusion),
             depth: 0,
-            escape: Spelling::default(),
+            escape: Escaped::default(),
+            escapes,
             text: remember.then_some(TextId::EMPTY),
         })
     }
@@ -145,7 +155,8 @@ impl Arena {
     fn may_be_excluded(&self, key: &Key) -> bool {
         let depth = key.depth as usize;
         let has_next = |&range: &(u32, u32)| self.has_next_char(&key.spans, depth, range);
-        !key.spans.is_empty() && (key.escape.is_empty() || key.escape.may_become().iter().any(has_next))
+        !key.spans.is_empty()
+            && (key.escape.is_empty() || key.escape.may_become_among(key.escapes).iter().any(has_next))
     }
 
     /// The state of a key after `byte`.
@@ -180,7 +191,7 @@ impl Arena {
 
     /// The key with `bytes` more in its text.
     fn advance_key(&self, key: &Key, plain: TerminalId, bytes: &[u8]) -> TerminalId {
-        let mut next = Key { plain, escape: Spelling::default(), ..key.clone() };
+        let mut next = Key { plain, escape: Escaped::default(), ..key.clone() };
         for &byte in bytes {
             if !next.spans.is_empty() {
                 next.spans = self.narrow(&next.spans, next.depth as usize, byte);
@@ -223,7 +234,7 @@ impl Arena {
             return self.avoids(key.inner, key.spans.clone(), depth);
         }
         let chars =
-            key.escape.may_become().into_iter().filter_map(|(low, high)| {
+            key.escape.may_become_among(key.escapes).into_iter().filter_map(|(low, high)| {
                 Some(Utf8Sequences::new(char::from_u32(low)?, char::from_u32(high)?))
             });
         let mut sequences = chars.flatten();

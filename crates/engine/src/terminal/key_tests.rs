@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tokenstile_grammar::ir::Escapes;
 use tokenstile_grammar::regular::CharSet;
 
 use super::arena::{Arena, Term, TerminalId};
@@ -31,6 +32,10 @@ enum Language {
     Repeat(Vec<usize>, usize, Option<usize>),
     After(Text, Box<Language>),
     Either(Box<Language>, Box<Language>),
+}
+
+fn escapes() -> impl Strategy<Value = Escapes> {
+    prop_oneof![Just(Escapes::Any), Just(Escapes::Canonical), Just(Escapes::Least)]
 }
 
 fn text() -> impl Strategy<Value = Text> {
@@ -94,7 +99,7 @@ fn term(arena: &Arena, language: &Language) -> TerminalId {
 }
 
 /// The ways to write a code point: for each byte of each way, the bytes that may stand there.
-fn spellings(c: char) -> Vec<Vec<Vec<u8>>> {
+fn spellings(c: char, escapes: Escapes) -> Vec<Vec<Vec<u8>>> {
     let exact = |bytes: &[u8]| bytes.iter().map(|&byte| vec![byte]).collect::<Vec<_>>();
     let digits: Vec<Vec<u8>> = c
         .encode_utf16(&mut [0; 2])
@@ -106,7 +111,13 @@ fn spellings(c: char) -> Vec<Vec<Vec<u8>>> {
         })
         .collect();
     let short = if c.is_ascii_punctuation() { format!("\\{c}") } else { c.to_string() };
-    vec![digits, exact(short.as_bytes())]
+    let has_digits = match escapes {
+        Escapes::Any => true,
+        Escapes::Canonical => !c.is_ascii(),
+        Escapes::Least => false,
+    };
+    let digits = has_digits.then_some(digits);
+    digits.into_iter().chain([exact(short.as_bytes())]).collect()
 }
 
 /// What may follow the bytes read so far, and whether they are a whole key.
@@ -117,15 +128,15 @@ struct Ways {
 }
 
 /// The ways on by which `read` can become the key of one of the texts.
-fn ways(texts: &BTreeSet<Text>, read: &[u8]) -> Ways {
+fn ways(texts: &BTreeSet<Text>, escapes: Escapes, read: &[u8]) -> Ways {
     let mut ways = Ways { next: BTreeSet::new(), read: None };
     for text in texts {
-        follow(&spell(text), read, &mut ways);
+        follow(&spell(text), escapes, read, &mut ways);
     }
     ways
 }
 
-fn follow(text: &str, read: &[u8], ways: &mut Ways) {
+fn follow(text: &str, escapes: Escapes, read: &[u8], ways: &mut Ways) {
     let quote = vec![b'"'];
     let Some((first, rest)) = read.split_first() else {
         ways.next.insert(quote[0]);
@@ -136,8 +147,9 @@ fn follow(text: &str, read: &[u8], ways: &mut Ways) {
     }
     let mut stack: Vec<(Vec<char>, &[u8])> = vec![(text.chars().rev().collect(), rest)];
     while let Some((mut left, read)) = stack.pop() {
-        let options = left.pop().map_or_else(|| vec![vec![quote.clone()]], spellings);
-        let closes = options.len() == 1;
+        let closes = left.is_empty();
+        let spelled = |c| spellings(c, escapes);
+        let options = left.pop().map_or_else(|| vec![vec![quote.clone()]], spelled);
         for option in options {
             match option
                 .iter()
@@ -168,6 +180,7 @@ struct Case {
     arena: Arena,
     start: TerminalId,
     allowed: BTreeSet<Text>,
+    escapes: Escapes,
     remember: bool,
 }
 
@@ -177,23 +190,29 @@ fn string(arena: &Arena, key: TerminalId) -> TerminalId {
 }
 
 impl Case {
-    fn new(language: &Language, names: &[Text], seen: &[Text], remember: bool, longest_token: usize) -> Self {
+    fn new(
+        language: &Language,
+        (names, seen): (&[Text], &[Text]),
+        escapes: Escapes,
+        remember: bool,
+        longest_token: usize,
+    ) -> Self {
         let arena = Arena::new(Arc::new(Reach::of_any(longest_token as u32)), std::iter::empty(), None);
         let names_spelled: Vec<String> = names.iter().map(|text| spell(text)).collect();
         let mut exclusion = arena.exclusion(names_spelled.iter().map(String::as_str));
         for text in seen {
             exclusion = arena.exclude(exclusion, &spell(text));
         }
-        let start = string(&arena, arena.key(term(&arena, language), exclusion, remember));
+        let start = string(&arena, arena.key(term(&arena, language), exclusion, escapes, remember));
         let mut allowed = texts(language);
         allowed.retain(|text| !names.contains(text) && !seen.contains(text));
-        Case { arena, start, allowed, remember }
+        Case { arena, start, allowed, escapes, remember }
     }
 
     /// Compares a state with the twin's opinion.
     fn check(&self, state: TerminalId, read: &[u8]) -> Result<Ways, TestCaseError> {
         let arena = &self.arena;
-        let ways = ways(&self.allowed, read);
+        let ways = ways(&self.allowed, self.escapes, read);
         let shown = read.escape_ascii().to_string();
         prop_assert_eq!(&next_bytes(arena, state), &ways.next, "after {}", &shown);
         prop_assert_eq!(&row_bytes(arena, state), &ways.next, "in the row after {}", &shown);
@@ -243,11 +262,12 @@ proptest! {
         language in language(),
         names in prop::collection::vec(text(), 0..6),
         seen in prop::collection::vec(text(), 0..4),
+        escapes in escapes(),
         remember in any::<bool>(),
         longest_token in 1_usize..6,
         mut dice in any::<u64>(),
     ) {
-        let case = Case::new(&language, &names, &seen, remember, longest_token);
+        let case = Case::new(&language, (&names, &seen), escapes, remember, longest_token);
         if case.allowed.is_empty() {
             prop_assert_eq!(case.start, TerminalId::NEVER);
             return Ok(());
@@ -262,10 +282,11 @@ proptest! {
     fn keys_are_carried_over(
         language in language(),
         names in prop::collection::vec(text(), 0..6),
+        escapes in escapes(),
         remember in any::<bool>(),
         mut dice in any::<u64>(),
     ) {
-        let case = Case::new(&language, &names, &[], remember, 4);
+        let case = Case::new(&language, (&names, &[]), escapes, remember, 4);
         if case.start == TerminalId::NEVER {
             return Ok(());
         }
@@ -285,7 +306,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let vocab = random_vocabulary(seed);
-        let case = Case::new(&language, &names, &[], false, vocab.table().max_token_bytes());
+        let case = Case::new(&language, (&names, &[]), Escapes::Any, false, vocab.table().max_token_bytes());
         if case.start == TerminalId::NEVER {
             return Ok(());
         }
@@ -396,7 +417,7 @@ fn tables_with_a_real_vocabulary() {
     let arena = Arena::new(Arc::clone(vocab.table().reach()), std::iter::empty(), None);
     let any = arena.repeat(arena.class(&CharSet::any()), 0, Term::UNBOUNDED);
     let names = ["name", "names", "id", "type", "", "na\"me", "größe", "text", " key"];
-    let start = string(&arena, arena.key(any, arena.exclusion(names), false));
+    let start = string(&arena, arena.key(any, arena.exclusion(names), Escapes::Any, false));
     for read in [
         "",
         "\"",
@@ -438,7 +459,7 @@ fn exclusions_grow_by_one_at_a_time() {
     assert!(arena.memory_bytes() < 2_000_000, "{}", arena.memory_bytes());
     let digits = arena.repeat(arena.class(&CharSet::new([('0', '9')])), 1, 3);
     let numbers = arena.concat(arena.literal(b"k"), digits);
-    let key = string(&arena, arena.key(numbers, exclusion, true));
+    let key = string(&arena, arena.key(numbers, exclusion, Escapes::Any, true));
     let read = |text: &str| text.bytes().fold(key, |state, byte| arena.step(state, byte));
     assert_eq!(read("\"k17\""), TerminalId::NEVER);
     assert_eq!(arena.finished_text(read("\"k017\"")), Some("k017"));

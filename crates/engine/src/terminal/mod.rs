@@ -8,7 +8,7 @@
 //! few, and the first mask must be there within a fraction of a millisecond.
 //!
 //! Files: [`arena`], the terms; [`convert`], from expressions; [`derive`](mod@derive), the ways on; [`json_text`], the spellings of
-//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`], [`excluded`] and [`spelling`]; [`forced`], texts that must come; [`tagged`], text with tags; [`saturate`], [`fingerprint`], [`shape_row`], [`carry`]; [`shortest`], the way to the nearest end.
+//! text in JSON; [`bounded`], texts of a bounded length; [`key`], keys of objects, with [`exclusion`], [`excluded`] and [`escaped`]; [`forced`], texts that must come; [`tagged`], text with tags; [`saturate`], [`fingerprint`], [`shape_row`], [`carry`]; [`shortest`], the way to the nearest end.
 //!
 //! Invariants:
 //!
@@ -23,6 +23,7 @@ mod common;
 mod convert;
 mod counted;
 mod derive;
+mod escaped;
 mod excluded;
 mod exclusion;
 mod fingerprint;
@@ -36,11 +37,11 @@ mod saturate;
 mod shape_row;
 mod shortest;
 mod spaced;
-mod spelling;
 mod tagged;
 
 pub(crate) use arena::{Arena, CommonTerms, TableSlot, TerminalId};
 pub(crate) use counted::Turns;
+pub(crate) use escaped::Escaped;
 pub(crate) use excluded::ExcludedTexts;
 pub(crate) use exclusion::ExclusionId;
 pub(crate) use fingerprint::{automaton_fingerprint, fingerprint_hasher};
@@ -49,4 +50,3 @@ pub(crate) use json_text::stands_for_itself;
 pub(crate) use shape_row::{Endless, SEQUENCES, ShapeRow};
 pub(crate) use shortest::{NO_END, Shortest, Speller};
 pub(crate) use spaced::Spaced;
-pub(crate) use spelling::Spelling;

@@ -147,9 +147,9 @@ impl Arena {
                 let piece = |&(low, high, target): &Piece| (low, high, done(target));
                 self.dispatch(self.combine(&row.iter().map(piece).collect::<Vec<_>>()))
             }
-            &Term::JsonText { inner, pending } => self.json_text(done(inner), pending),
-            &Term::JsonEscape { inner, escape } => {
-                self.intern(&Term::JsonEscape { inner: done(inner), escape })
+            &Term::JsonText { inner, pending, escapes } => self.json_text(done(inner), pending, escapes),
+            &Term::JsonEscape { inner, escape, escapes } => {
+                self.intern(&Term::JsonEscape { inner: done(inner), escape, escapes })
             }
             Term::Key(key) if ahead == Ahead::TOKEN => {
                 let plain = done(key.plain);

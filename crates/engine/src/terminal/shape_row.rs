@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use tokenstile_grammar::ir::Escapes;
 
 use super::arena::{Arena, Term, TerminalId};
 use crate::vocab::shapes::{ASCII, BEGUN, KINDS, KindSet, OTHER, RUNS, Run, SPACES, bytes_of, kinds_of};
@@ -172,12 +173,12 @@ impl Arena {
             _ => id,
         };
         let (texts, spelled) = match *self.term(first) {
-            Term::JsonText { inner, pending: 0 } => (inner, true),
-            _ => (id, false),
+            Term::JsonText { inner, pending: 0, escapes } => (inner, Some(escapes)),
+            _ => (id, None),
         };
         let items = if let Term::Alt(items) = self.term(texts) { items } else { &[texts][..] };
         let found = items.iter().find_map(|&item| self.first_loop(item))?;
-        let found = if spelled { self.json_text(found, 0) } else { found };
+        let found = spelled.map_or(found, |escapes| self.json_text(found, 0, escapes));
         (found != id).then_some(found)
     }
 
@@ -254,19 +255,19 @@ impl Arena {
             Term::Bounded { inner, left } => (inner, after, left.saturating_sub(self.distance(inner).worst)),
             _ => return None,
         };
-        let endless = if spelled { self.json_text(endless, 0) } else { endless };
+        let endless = spelled.map_or(endless, |escapes| self.json_text(endless, 0, escapes));
         Some((self.concat(endless, after), length))
     }
 
-    /// What a state begins with, as a text, whether it is spelled in JSON, and what comes after it.
-    fn first_text(&self, id: TerminalId) -> (TerminalId, bool, TerminalId) {
+    /// What a state begins with, as a text, the escapes that it may have if it is spelled in JSON, and what comes after it.
+    fn first_text(&self, id: TerminalId) -> (TerminalId, Option<Escapes>, TerminalId) {
         let (first, after) = match *self.term(id) {
             Term::Concat(first, after) => (first, after),
             _ => (id, TerminalId::EMPTY),
         };
         match *self.term(first) {
-            Term::JsonText { inner, pending: 0 } => (inner, true, after),
-            _ => (first, false, after),
+            Term::JsonText { inner, pending: 0, escapes } => (inner, Some(escapes), after),
+            _ => (first, None, after),
         }
     }
 

@@ -13,10 +13,11 @@
 //! bytes may be too many code points. A key that must not be an excluded one counts each byte as a token.
 
 use rustc_hash::FxHashMap;
+use tokenstile_grammar::ir::Escapes;
 
 use super::arena::{Arena, Term, TerminalId};
 use super::derive::Piece;
-use super::json_text::{SHORT, stands_for_itself};
+use super::json_text::stands_for_itself;
 use super::key::Key;
 use crate::vocab::trie::{NodeIndex, Trie};
 
@@ -274,8 +275,8 @@ impl Shortest {
             &Term::Dfa { dfa, state } => self.in_automaton(arena, dfa, mode)[state as usize],
             &Term::Tagged { text, state } => self.in_text(arena, text, mode)[state as usize],
             &Term::JsonText { inner, .. } => known(inner, mode.with(Mode::JSON)),
-            &Term::JsonEscape { inner, escape } => {
-                let pieces = arena.json_escape_pieces(inner, escape);
+            &Term::JsonEscape { inner, escape, escapes } => {
+                let pieces = arena.json_escape_pieces(inner, escape, escapes);
                 pieces.iter().map(|piece| beyond(piece, mode)).min().unwrap_or(ENDLESS)
             }
             &Term::Bounded { inner, .. } if mode.has(Mode::LEAST.0 | Mode::POINTS) => {
@@ -293,7 +294,7 @@ impl Shortest {
         let weight = |byte: u8| {
             if mode.has(Mode::LEAST.0) { 1 } else { Length::from(self.weights[usize::from(byte)]) }
         };
-        let is_short = || SHORT.iter().find(|&&(_, meant)| meant == byte);
+        let is_short = || Escapes::Least.short().iter().find(|&&(_, meant)| meant == byte);
         let bytes = if !mode.has(Mode::JSON) || stands_for_itself(byte) {
             weight(byte)
         } else if let Some(&(written, _)) = is_short() {
@@ -307,9 +308,12 @@ impl Shortest {
     }
 
     /// What an escape of any code point weighs at most.
-    fn heaviest_escape(&self) -> Length {
+    fn heaviest_escape(&self, escapes: Escapes) -> Length {
         let weight = |byte: u8| Length::from(self.weights[usize::from(byte)]);
-        let digit = |&digit: &u8| weight(digit).min(weight(digit.to_ascii_uppercase()));
+        let digit = |&digit: &u8| match escapes.has_capitals() {
+            true => weight(digit).min(weight(digit.to_ascii_uppercase())),
+            false => weight(digit),
+        };
         let heaviest = b"0123456789abcdef".iter().map(digit).max().unwrap_or(ENDLESS);
         weight(b'\\') + weight(b'u') + 4 * heaviest
     }
@@ -425,8 +429,8 @@ impl Shortest {
                 .max()
                 .unwrap_or(0),
             // Two escapes may be under way, the halves of a pair.
-            &Term::JsonText { inner, .. } => {
-                plus(known[&(inner, mode.with(Mode::JSON))], 2 * self.heaviest_escape())
+            &Term::JsonText { inner, escapes, .. } => {
+                plus(known[&(inner, mode.with(Mode::JSON))], 2 * self.heaviest_escape(escapes))
             }
             &Term::Bounded { inner, .. } => known[&(inner, bounded_mode(mode))],
             // States that no terminal starts with.
@@ -448,9 +452,10 @@ fn parts(arena: &Arena, id: TerminalId, mode: Mode) -> Vec<(TerminalId, Mode)> {
     match arena.term(id) {
         Term::JsonText { inner, .. } => vec![(*inner, mode.with(Mode::JSON))],
         Term::Bounded { inner, .. } => vec![(*inner, bounded_mode(mode))],
-        &Term::JsonEscape { inner, escape } => {
-            in_mode(mode, arena.json_escape_pieces(inner, escape).iter().map(|piece| piece.2).collect())
-        }
+        &Term::JsonEscape { inner, escape, escapes } => in_mode(
+            mode,
+            arena.json_escape_pieces(inner, escape, escapes).iter().map(|piece| piece.2).collect(),
+        ),
         Term::Key(key) => in_mode(mode, key_ways(arena, key).iter().map(|piece| piece.2).collect()),
         _ => in_mode(mode, arena.children(id)),
     }
@@ -518,7 +523,7 @@ impl Arena {
     }
 
     /// The JSON spellings of the texts of a state.
-    pub(crate) fn json_text_of(&self, texts: TerminalId) -> TerminalId {
-        self.json_text(texts, 0)
+    pub(crate) fn json_text_of(&self, texts: TerminalId, escapes: Escapes) -> TerminalId {
+        self.json_text(texts, 0, escapes)
     }
 }

@@ -45,7 +45,7 @@ pub use error::{VocabError, VocabErrorKind};
 pub(crate) use index::TokenIndex;
 pub use kind::VocabKind;
 pub use table::{Fingerprint, TokenTable};
-pub(crate) use warm::sample;
+pub(crate) use warm::samples;
 
 use table::TokenTableBuilder;
 

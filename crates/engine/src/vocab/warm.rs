@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use tokenstile_grammar::frontends::ebnf;
-use tokenstile_grammar::frontends::json_schema::{self, Lowered, Options};
+use tokenstile_grammar::frontends::json_schema::{self, Lowered, Options, Spelling};
 use tokenstile_grammar::machine::Machine;
 use tokenstile_grammar::{Budget, passes};
 
@@ -25,7 +25,9 @@ const SCHEMA: &str = r#"{"type": "object", "properties": {
     "inner": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}
 }}"#;
 
-const TEXT: &[u8] = br#"{"text": "a\n\u00e9", "number": -1.5e+3, "integer": 12, "truth": true, "list": ["a", "b"], "inner": {"a": "b"}, "other": {"x": [null, "y", 1]}}"#;
+const TEXT: &[u8] = br#"{"text": "a\n\u00e9", "number": -1.5e+30, "integer": 12, "truth": true, "list": ["a", "b"], "inner": {"a": "b"}, "other": {"x": [null, "y", 1]}}"#;
+
+const SPELLINGS: [Spelling; 2] = [Spelling::Canonical, Spelling::Any];
 
 /// Words, names, numbers and strings, as grammars of languages for people and machines write them, and the beginning of a
 /// text.
@@ -50,15 +52,17 @@ const FORMATS: [(&str, &str); 7] = [
     ("regex", "\"^[a-z]+(.*|a)"),
 ];
 
-/// A plain schema, compiled, and a text of it: what any grammar of JSON has.
-pub(crate) fn sample() -> Option<(Machine, &'static [u8])> {
-    Some((machine(SCHEMA)?, TEXT))
+/// A plain schema, compiled in each spelling, and a text that it has in both: what any grammar of JSON has.
+pub(crate) fn samples() -> (impl Iterator<Item = Machine>, &'static [u8]) {
+    (SPELLINGS.into_iter().filter_map(|spelling| machine(SCHEMA, spelling)), TEXT)
 }
 
 /// Makes the tables for `tokens`.
 pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
     if tokens.len() >= WORTH_WARMING {
-        walk(tokens);
+        for spelling in SPELLINGS {
+            walk(tokens, spelling);
+        }
         for (terminal, beginning) in TERMINALS {
             walk_terminal(tokens, terminal, beginning);
         }
@@ -67,15 +71,16 @@ pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
         }
         tokens.index().crossing(tokens);
         // What all plain schemas begin with is made with the first of them.
-        lowered(SCHEMA, true);
+        for spelling in SPELLINGS {
+            lowered(SCHEMA, spelling, true);
+        }
     }
 }
 
 /// Asks for the masks along the beginning of a text of a format, if there is one. Whether it was read.
 fn walk_format(tokens: &Arc<TokenTable>, format: &str, beginning: &str) -> bool {
-    let Some(machine) = machine(&format!(r#"{{"type": "string", "format": "{format}"}}"#)) else {
-        return false;
-    };
+    let schema = format!(r#"{{"type": "string", "format": "{format}"}}"#);
+    let Some(machine) = machine(&schema, Spelling::default()) else { return false };
     if beginning.is_empty() {
         return true;
     }
@@ -84,13 +89,13 @@ fn walk_format(tokens: &Arc<TokenTable>, format: &str, beginning: &str) -> bool 
 }
 
 /// A schema, compiled. A test sees to it that it does; without it things would be made when they are needed.
-fn machine(schema: &str) -> Option<Machine> {
-    lowered(schema, false)
+fn machine(schema: &str, spelling: Spelling) -> Option<Machine> {
+    lowered(schema, spelling, false)
 }
 
 /// The same in strict mode or not, with the options that callers have then.
-fn lowered(schema: &str, strict_mode: bool) -> Option<Machine> {
-    let options = Options { strict_mode, any_order: !strict_mode, ..Options::default() };
+fn lowered(schema: &str, spelling: Spelling, strict_mode: bool) -> Option<Machine> {
+    let options = Options { strict_mode, any_order: !strict_mode, spelling, ..Options::default() };
     let budget = Budget::default();
     match json_schema::lowered(schema, &options, &budget).ok()? {
         Lowered::Machine(machine) => Some(*machine),
@@ -120,8 +125,8 @@ fn walk_text(generation: &Generation, text: &[u8]) -> SetId {
 }
 
 /// Asks for the mask before each byte of the text, and after the last. Whether the text was read to its end.
-fn walk(tokens: &Arc<TokenTable>) -> bool {
-    let Some(machine) = machine(SCHEMA) else { return false };
+fn walk(tokens: &Arc<TokenTable>, spelling: Spelling) -> bool {
+    let Some(machine) = machine(SCHEMA, spelling) else { return false };
     let generation = Generation::new(Arc::new(machine), Arc::clone(tokens));
     let config = walk_text(&generation, TEXT);
     generation.sets().ends(config)
@@ -135,8 +140,10 @@ mod tests {
     #[test]
     fn the_schema_has_the_text() {
         let vocab = Vocab::new(["a", "\"", "{"], VocabOptions::default()).unwrap();
-        assert!(walk(vocab.table()));
-        assert!(lowered(SCHEMA, true).is_some());
+        for spelling in SPELLINGS {
+            assert!(walk(vocab.table(), spelling));
+            assert!(lowered(SCHEMA, spelling, true).is_some());
+        }
         for (terminal, beginning) in TERMINALS {
             assert!(walk_terminal(vocab.table(), terminal, beginning), "{terminal}");
         }

@@ -73,10 +73,18 @@ struct SchemaOptions {
     max_whitespace_cnt: Option<u32>,
     any_order: Option<bool>,
     formats: Option<String>,
+    /// Which of the texts of a value are written; a case that does not say is one of both spellings.
+    spelling: Option<String>,
     registry: BTreeMap<String, String>,
 }
 
 impl SchemaOptions {
+    fn spelling(&self) -> json_schema::Spelling {
+        self.spelling.as_deref().map_or(json_schema::Spelling::Any, |name| {
+            json_schema::Spelling::find(name).unwrap_or_else(|| panic!("there is no spelling {name:?}"))
+        })
+    }
+
     fn read(&self) -> json_schema::Options {
         let formats = match self.formats.as_deref() {
             None | Some("assert") => json_schema::Formats::Assert,
@@ -91,6 +99,7 @@ impl SchemaOptions {
             max_whitespace: self.max_whitespace_cnt,
             any_order: self.any_order.unwrap_or(!self.strict_mode),
             formats,
+            spelling: self.spelling(),
             registry: self.registry.clone().into_iter().collect(),
             ..json_schema::Options::default()
         }
@@ -143,11 +152,24 @@ impl Case {
                 toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let name = path.strip_prefix(&folder).expect("a file of the folder").with_extension("");
             let name = name.display();
-            cases.extend(
-                file.test.into_iter().map(|case| Case { name: format!("{name}/{}", case.name), ..case }),
-            );
+            let named = |case: Case| Case { name: format!("{name}/{}", case.name), ..case };
+            cases.extend(file.test.into_iter().map(named).flat_map(Case::in_its_spellings));
         }
         cases
+    }
+
+    /// The case in the spelling that it asks for, or in both where it asks for none and that makes a difference.
+    fn in_its_spellings(self) -> Vec<Case> {
+        let holds_json = self.schema.is_some()
+            || [&self.structural_tag, &self.lark].into_iter().flatten().any(|text| text.contains("json"));
+        if self.options.spelling.is_some() || !holds_json {
+            return vec![self];
+        }
+        let in_spelling = |spelling: &str| {
+            let options = SchemaOptions { spelling: Some(spelling.to_owned()), ..self.options.clone() };
+            Case { name: format!("{} [{spelling}]", self.name), options, ..self.clone() }
+        };
+        vec![in_spelling("any"), in_spelling("canonical")]
     }
 
     /// The grammar of the case.
@@ -165,7 +187,12 @@ impl Case {
         let find = |text: &str| find(text).map(|(id, _)| id);
         if let Some(tag) = &self.structural_tag {
             let known = structural_tag::Tokens { find: &find, count: tokens.len() };
-            return structural_tag::parse(tag, (!tokens.is_empty()).then_some(known), &budget);
+            return structural_tag::parse(
+                tag,
+                self.options.spelling(),
+                (!tokens.is_empty()).then_some(known),
+                &budget,
+            );
         }
         match (&self.ebnf, &self.gbnf, &self.regex) {
             (Some(text), None, None) => ebnf::parse(text, root, &limits, &budget),
@@ -195,7 +222,8 @@ impl Case {
         };
         let named: Vec<(&str, lark::Named<'_>)> =
             self.named.iter().map(|(name, text)| (name.as_str(), lark::Named::Lark(text))).collect();
-        let surroundings = lark::Surroundings { named: &named, token_ids: Some(&find) };
+        let surroundings =
+            lark::Surroundings { named: &named, token_ids: Some(&find), spelling: self.options.spelling() };
         lark::parse(text, &surroundings, &Limits::default(), &Budget::default())
     }
 

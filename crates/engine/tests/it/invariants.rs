@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tokenstile_engine::vocab::{TokenId, Vocab, VocabOptions};
 use tokenstile_engine::{CompiledGrammar, EngineLimits, Matcher, MatcherOptions};
 use tokenstile_grammar::frontends::ebnf;
+use tokenstile_grammar::frontends::json_schema::Spelling;
 use tokenstile_grammar::{Budget, Grammar, Limits};
 
 use crate::case::Case;
@@ -224,7 +225,7 @@ fn output_is_utf8_at_every_token() {
 fn a_refusal_changes_nothing() {
     let vocabulary = Vocabulary::merged(&[b"{\"a\": [1, 2], \"b\": true}".to_vec()], &mut Dice::new(2));
     for cache_bytes in [1, 4 << 10, NEVER_EVICT] {
-        let compiled = compile(ebnf::builtin_json(), &vocabulary.vocab, cache_bytes);
+        let compiled = compile(ebnf::builtin_json(Spelling::Any), &vocabulary.vocab, cache_bytes);
         let mut matcher = Matcher::new(compiled, MatcherOptions::default());
         for piece in ["{", "\"a\"", ": ", "[", "1", ", 2", "]", ", \"b\": tr", "ue", "}"] {
             let mut before = matcher.fork();
@@ -396,7 +397,7 @@ fn dropping_the_tables_changes_no_mask() {
     let texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
     let vocabulary = Vocabulary::merged(&texts, &mut Dice::new(6));
     let sources = [
-        ebnf::builtin_json(),
+        ebnf::builtin_json(Spelling::Any),
         parse("root ::= x{2,40}\nx ::= \"(\" x{0,3} \")\" | [a-d]{1,5} | \",\""),
         parse("root ::= root [+*] root | [0-9]{1,30} | \"(\" root \")\""),
         parse("root ::= \"a\" root \"b\" root | \"\""),
@@ -432,7 +433,7 @@ fn dropping_the_tables_changes_no_mask() {
 #[test]
 fn matchers_outlive_what_they_came_from() {
     let vocabulary = Vocabulary::bytes();
-    let compiled = compile(ebnf::builtin_json(), &vocabulary.vocab, 1);
+    let compiled = compile(ebnf::builtin_json(Spelling::Any), &vocabulary.vocab, 1);
     let mut first = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
     let mut second = first.fork();
     drop((compiled, vocabulary));

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokenstile_engine::{CompiledGrammar, EngineLimits, Matcher, MatcherOptions};
+use tokenstile_grammar::frontends::json_schema::Spelling;
 use tokenstile_grammar::frontends::regex::Syntax;
 use tokenstile_grammar::frontends::{ebnf, regex};
 use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Grammar, Limits, Result};
@@ -364,7 +365,7 @@ fn feed(matcher: &mut Matcher, text: &[u8], piece: usize) {
 fn deep_output() {
     for cache_bytes in [EngineLimits::default().cache_bytes, 64 << 10, 1] {
         guarded(&format!("brackets, {cache_bytes} bytes"), move || {
-            let grammar = ebnf::builtin_json();
+            let grammar = ebnf::builtin_json(Spelling::Any);
             let compiled = compile(grammar, EngineLimits { cache_bytes }).unwrap();
             let mut matcher = Matcher::new(compiled, MatcherOptions::default());
             feed(&mut matcher, &b"[".repeat(100_000), 1);

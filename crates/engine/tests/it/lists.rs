@@ -4,6 +4,7 @@ use crate::dice::Dice;
 use crate::vocabulary::Vocabulary;
 use crate::walk::{Check, Twins, Walk};
 use tokenstile_grammar::frontends::json_schema::{self, Options};
+use tokenstile_grammar::ir::Escapes;
 use tokenstile_grammar::ir::members::{Count, Entry, Layout, Order, Others, Variant, Variants};
 use tokenstile_grammar::regular::CharSet;
 use tokenstile_grammar::{Budget, Builder, Grammar, Limits, RuleOptions};
@@ -67,6 +68,7 @@ fn random_layout(dice: &mut Dice) -> Layout {
         counters,
         implies: (0..implied).map(|_| (dice.below(count) as u32, dice.below(count) as u32)).collect(),
         unique: dice.below(2) == 0,
+        escapes: [Escapes::Any, Escapes::Canonical, Escapes::Least][dice.below(3)],
     }
 }
 

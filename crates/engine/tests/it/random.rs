@@ -186,7 +186,7 @@ fn needs_foreign_bytes(trees: &[Tree]) -> bool {
     trees.iter().any(|tree| match tree {
         Tree::Class(_, negated) => *negated,
         Tree::Seq(items) | Tree::Alt(items) => needs_foreign_bytes(items),
-        Tree::Repeat(body, ..) | Tree::JsonText(body) | Tree::AtMost(body, _) => {
+        Tree::Repeat(body, ..) | Tree::JsonText(body, _) | Tree::AtMost(body, _) => {
             needs_foreign_bytes(std::slice::from_ref(body))
         }
         Tree::And(left, right) | Tree::Without(left, right) => {
@@ -232,7 +232,7 @@ fn short_texts(tree: &Tree, rules: &[Texts]) -> Texts {
         Tree::Rule(rule) => rules[*rule].clone(),
         Tree::And(left, right) => &short_texts(left, rules) & &short_texts(right, rules),
         Tree::Without(left, right) => &short_texts(left, rules) - &short_texts(right, rules),
-        Tree::JsonText(text) => {
+        Tree::JsonText(text, _) => {
             short_texts(text, rules).iter().filter_map(|text| short_spelling(text)).collect()
         }
         Tree::AtMost(body, most) => {

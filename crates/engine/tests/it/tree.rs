@@ -1,7 +1,7 @@
 //! Random grammars over a small alphabet, with every kind of recursion.
 
 use proptest::prelude::*;
-use tokenstile_grammar::ir::TokenSet;
+use tokenstile_grammar::ir::{Escapes, TokenSet};
 use tokenstile_grammar::regular::CharSet;
 use tokenstile_grammar::{Builder, ExprId, Grammar, Limits, RuleId, RuleOptions};
 
@@ -22,7 +22,7 @@ pub(crate) enum Tree {
     Token(Vec<u32>, bool),
     And(Box<Tree>, Box<Tree>),
     Without(Box<Tree>, Box<Tree>),
-    JsonText(Box<Tree>),
+    JsonText(Box<Tree>, Escapes),
     AtMost(Box<Tree>, u32),
 }
 
@@ -75,13 +75,17 @@ fn body(rules: usize, tokens: bool) -> BoxedStrategy<Tree> {
         u32::from(tokens) => token.prop_map(|(ids, negated)| Tree::Token(ids, negated)),
         1 => (regular(), regular()).prop_map(boxed).prop_map(|(left, right)| Tree::And(left, right)),
         1 => (regular(), regular()).prop_map(boxed).prop_map(|(left, right)| Tree::Without(left, right)),
-        1 => regular().prop_map(|text| Tree::JsonText(Box::new(text))),
+        1 => (regular(), escapes()).prop_map(|(text, escapes)| Tree::JsonText(Box::new(text), escapes)),
         1 => short(),
-        1 => short().prop_map(|text| Tree::JsonText(Box::new(text))),
+        1 => (short(), escapes()).prop_map(|(text, escapes)| Tree::JsonText(Box::new(text), escapes)),
         1 => (regular(), regular()).prop_map(boxed)
-            .prop_map(|(left, right)| Tree::JsonText(Box::new(Tree::Without(left, right)))),
+            .prop_map(|(left, right)| Tree::JsonText(Box::new(Tree::Without(left, right)), Escapes::Canonical)),
     ];
     leaf.prop_recursive(3, 10, 3, |inner| combine(inner.boxed())).boxed()
+}
+
+fn escapes() -> impl Strategy<Value = Escapes> {
+    prop_oneof![Just(Escapes::Any), Just(Escapes::Canonical), Just(Escapes::Least)]
 }
 
 /// The bodies of one to five rules, with or without tokens.
@@ -128,9 +132,9 @@ fn build_tree(builder: &mut Builder, rules: &[RuleId], tree: &Tree) -> ExprId {
             let outside = builder.not(right);
             builder.and([left, outside])
         }
-        Tree::JsonText(text) => {
+        Tree::JsonText(text, escapes) => {
             let text = build_tree(builder, rules, text);
-            builder.json_text(text)
+            builder.json_text(text, *escapes)
         }
         Tree::AtMost(body, most) => {
             let body = build_tree(builder, rules, body);

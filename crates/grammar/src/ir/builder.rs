@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use super::escapes::Escapes;
 use super::expr::{Automaton, Expr, ExprId, Items, Literal, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 use super::exprs::Exprs;
 use super::grammar::{Grammar, Rule, RuleOptions};
@@ -333,10 +334,17 @@ impl Builder {
     }
 
     /// The JSON spellings of the texts of `text`, which must be regular.
-    pub fn json_text(&mut self, text: ExprId) -> ExprId {
-        match self.expr(text) {
-            Expr::Never | Expr::Empty => text,
-            _ => self.intern(Expr::JsonText(text)),
+    pub fn json_text(&mut self, text: ExprId, escapes: Escapes) -> ExprId {
+        let only = match self.expr(text) {
+            Expr::Never | Expr::Empty => return text,
+            Expr::Bytes(bytes) => {
+                std::str::from_utf8(bytes).ok().and_then(|text| escapes.only_spelling(text))
+            }
+            _ => None,
+        };
+        match only {
+            Some(only) => self.bytes(only),
+            None => self.intern(Expr::JsonText { text, escapes }),
         }
     }
 

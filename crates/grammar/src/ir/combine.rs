@@ -102,7 +102,7 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
         Expr::And(items) => builder.and(all(items)),
         Expr::Not(item) => builder.not(exprs[item.index()]),
         Expr::Automaton(automaton) => builder.automaton(automaton.clone()),
-        Expr::JsonText(text) => builder.json_text(exprs[text.index()]),
+        Expr::JsonText { text, escapes } => builder.json_text(exprs[text.index()], *escapes),
         Expr::AtMost { body, most } => builder.at_most(exprs[body.index()], *most),
         Expr::Members { layout, parts } => builder.members_like(layout, all(parts).collect()),
         Expr::Tagged { text, parts, repeats } => builder.tagged(text, all(parts).collect(), *repeats),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::escapes::Escapes;
 use super::members::Layout;
 use crate::error::Result;
 use crate::limits::Budget;
@@ -69,7 +70,12 @@ pub enum Expr {
     /// An automaton that was built ahead of time.
     Automaton(Automaton),
     /// The JSON spellings of the texts of this regular language: what may stand between the quotes of a JSON string.
-    JsonText(ExprId),
+    JsonText {
+        /// The texts.
+        text: ExprId,
+        /// The escapes that the spellings may have.
+        escapes: Escapes,
+    },
     /// The texts of this regular language that have at most so many code points.
     AtMost {
         /// The language.
@@ -111,7 +117,7 @@ impl Expr {
             Expr::Members { parts, .. } | Expr::Tagged { parts, .. } => parts,
             Expr::Repeat { body, .. }
             | Expr::Not(body)
-            | Expr::JsonText(body)
+            | Expr::JsonText { text: body, .. }
             | Expr::AtMost { body, .. } => std::slice::from_ref(body),
             _ => &[],
         }

@@ -11,6 +11,7 @@
 
 use smallvec::SmallVec;
 
+use super::escapes::Escapes;
 use super::expr::ExprId;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -45,7 +46,7 @@ pub type Variants = SmallVec<[Variant; 1]>;
 /// An entry that may be in the list once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// The key, as text; it is written as a JSON string with its quotes, in any of its spellings. `None` has no key.
+    /// The key, as text; it is written as a JSON string with its quotes. `None` has no key.
     pub key: Option<Box<str>>,
     /// Whether the list must have it.
     pub required: bool,
@@ -90,6 +91,8 @@ pub struct Layout {
     pub implies: Box<[(u32, u32)]>,
     /// Whether no two of the others may have the same key.
     pub unique: bool,
+    /// The escapes that keys may have.
+    pub escapes: Escapes,
 }
 
 impl Layout {

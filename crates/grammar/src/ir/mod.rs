@@ -14,6 +14,7 @@
 
 mod builder;
 mod combine;
+mod escapes;
 mod expr;
 mod exprs;
 mod fragment;
@@ -25,6 +26,7 @@ pub use builder::Builder;
 pub(crate) use builder::SharedExprs;
 pub(crate) use combine::{Names, copy_expr, copy_into};
 pub use combine::{concat, exclude, intersect, repeat, then_until, union};
+pub use escapes::Escapes;
 pub use expr::{Automaton, Expr, ExprId, Items, Literal, RuleId, TagDispatch, TokenSet, TokenTagDispatch};
 pub use exprs::Exprs;
 pub(crate) use fragment::Fragment;

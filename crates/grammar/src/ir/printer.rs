@@ -13,6 +13,7 @@ use std::fmt::{self, Write};
 
 use hashbrown::HashSet;
 
+use super::escapes::Escapes;
 use super::expr::{Expr, ExprId, TagDispatch, TokenSet, TokenTagDispatch};
 use super::grammar::{Grammar, RuleOptions};
 use super::members;
@@ -91,7 +92,7 @@ fn children(expr: &Expr) -> (&[ExprId], Binding) {
         Expr::Not(item) => (std::slice::from_ref(item), Binding::Quantified),
         Expr::Repeat { body, .. } => (std::slice::from_ref(body), Binding::Atom),
         Expr::Members { parts, .. } | Expr::Tagged { parts, .. } => (parts, Binding::Atom),
-        Expr::JsonText(body) | Expr::AtMost { body, .. } => {
+        Expr::JsonText { text: body, .. } | Expr::AtMost { body, .. } => {
             (std::slice::from_ref(body), Binding::Alternatives)
         }
         _ => (&[], Binding::Atom),
@@ -251,6 +252,9 @@ fn members(layout: &members::Layout, parts: &[String]) -> String {
     if layout.unique {
         all.push("unique=true".to_owned());
     }
+    if layout.escapes != Escapes::Any {
+        all.push(format!("escapes={}", quoted(layout.escapes.name())));
+    }
     format!("Members({})", joined(all))
 }
 
@@ -384,7 +388,7 @@ fn measure(grammar: &Grammar, uses: &[u32], shares: bool) -> (Vec<bool>, u64) {
         let mut height = 0;
         for child in children {
             let at = child.index();
-            let grouped = matches!(expr, Expr::JsonText(_) | Expr::AtMost { .. })
+            let grouped = matches!(expr, Expr::JsonText { .. } | Expr::AtMost { .. })
                 || binding(grammar.expr(*child)) < place;
             let nested = heights[at] + u32::from(grouped);
             let is_part = match expr {
@@ -471,9 +475,13 @@ impl Grammar {
                         _ => String::new(),
                     })?;
                 }
-                Expr::JsonText(text) => {
+                Expr::JsonText { text, escapes } => {
                     out.write_str("JsonText(")?;
-                    stack.push(Piece::Text(")".to_owned()));
+                    let end = match escapes {
+                        Escapes::Any => ")".to_owned(),
+                        some => format!(", {})", quoted(some.name())),
+                    };
+                    stack.push(Piece::Text(end));
                     stack.push(Piece::Expr(*text, Binding::Alternatives));
                 }
                 Expr::AtMost { body, most } => {

@@ -4,6 +4,7 @@
 //! one thing for each way on, and not one for each key. The keys are numbered in the order of their texts, their
 //! *rank*; those below a node are a range of ranks, so that whether one of them may come is a look into a sorted list.
 
+use crate::ir::Escapes;
 use crate::regular::ByteSet;
 
 /// A node of the tree: the keys that begin with a text.
@@ -17,7 +18,7 @@ pub struct KeyNode {
     pub ends: bool,
     /// The nodes below, in the order of their texts.
     pub below: Vec<u32>,
-    /// The bytes that may come next, if all keys may, in any spelling as a JSON string.
+    /// The bytes that may come next, if all keys may, as a JSON string.
     pub next_bytes: ByteSet,
 }
 
@@ -34,7 +35,7 @@ pub struct KeyTree {
 
 impl KeyTree {
     /// The tree of some entries' keys, no two of which are equal.
-    pub fn new<'k>(keys: impl Iterator<Item = Option<&'k str>>) -> Self {
+    pub fn new<'k>(keys: impl Iterator<Item = Option<&'k str>>, escapes: Escapes) -> Self {
         let all: Vec<Option<&str>> = keys.collect();
         let mut sorted: Vec<(&str, u32)> =
             (0..).zip(&all).filter_map(|(entry, key)| key.map(|key| (key, entry))).collect();
@@ -48,12 +49,12 @@ impl KeyTree {
             tree.ranks[entry as usize] = Some(rank);
         }
         if !sorted.is_empty() {
-            tree.grow(&sorted);
+            tree.grow(&sorted, escapes);
         }
         tree
     }
 
-    fn grow(&mut self, sorted: &[(&str, u32)]) {
+    fn grow(&mut self, sorted: &[(&str, u32)], escapes: Escapes) {
         // A node to be made: its keys, how much of them is read before it and at it, and the node above.
         let mut stack = vec![(0..sorted.len(), 0, 0, None::<usize>)];
         let mut groups: Vec<std::ops::Range<usize>> = Vec::new();
@@ -68,14 +69,14 @@ impl KeyTree {
                 let start = groups.last().map_or(longer.start, |group| group.end);
                 groups.push(start..start + group.len());
             }
-            let first_bytes = groups.iter().map(|group| sorted[group.start].0.as_bytes()[depth]);
+            let first_chars = groups.iter().filter_map(|group| sorted[group.start].0[depth..].chars().next());
             let at = self.nodes.len();
             self.nodes.push(KeyNode {
                 text: first[before..depth].into(),
                 ranks: keys.start as u32..keys.end as u32,
                 ends,
                 below: Vec::with_capacity(groups.len()),
-                next_bytes: next_bytes(ends, first_bytes),
+                next_bytes: next_bytes(ends, first_chars, escapes),
             });
             if let Some(above) = above {
                 self.nodes[above].below.push(at as u32);
@@ -90,16 +91,17 @@ impl KeyTree {
     }
 }
 
-/// The bytes that may come next where a text may end, or go on with one of these bytes.
-fn next_bytes(ends: bool, first_bytes: impl Iterator<Item = u8>) -> ByteSet {
+/// The bytes that may come next where a text may end, or go on with one of these characters.
+fn next_bytes(ends: bool, first_chars: impl Iterator<Item = char>, escapes: Escapes) -> ByteSet {
     let mut bytes = ByteSet::NONE;
     if ends {
         bytes.add(b'"');
     }
-    for byte in first_bytes {
-        // Each character may be written as an escape.
-        bytes.add(byte);
-        bytes.add(b'\\');
+    for c in first_chars {
+        bytes.add(c.encode_utf8(&mut [0; 4]).as_bytes()[0]);
+        if escapes.escapes(c) {
+            bytes.add(b'\\');
+        }
     }
     bytes
 }
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn keys_part_between_code_points() {
         // The two letters share their first byte.
-        let tree = KeyTree::new(["aé", "aè", "b"].map(Some).into_iter());
+        let tree = KeyTree::new(["aé", "aè", "b"].map(Some).into_iter(), Escapes::Any);
         let texts: Vec<&str> = tree.nodes.iter().map(|node| &*node.text).collect();
         assert_eq!(texts, ["", "a", "è", "é", "b"]);
         assert_eq!(tree.entries, [1, 0, 2]);

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use super::*;
 use crate::Budget;
+use crate::ir::Escapes;
 use crate::ir::members::{Count, Entry, Layout, Order, Others, Variant, Variants};
 
 /// Numbers from a seed, the same on every machine.
@@ -61,6 +62,7 @@ fn random_layout(dice: &mut Dice) -> (Layout, Vec<Option<u32>>) {
             .map(|_| (dice.below(entries), dice.below(entries)))
             .collect(),
         unique: true,
+        escapes: Escapes::Any,
     };
     let capacities = layout.others.iter().map(|_| (dice.below(2) == 0).then(|| dice.below(3))).collect();
     (layout, capacities)
@@ -225,6 +227,7 @@ fn large_lists_are_cheap() {
             counters: Box::new([Count { min: 900, max: Some(1_000) }]),
             implies: if order == Order::Declared { Box::default() } else { Box::new([(1, 2), (2, 3)]) },
             unique: true,
+            escapes: Escapes::Any,
         };
         let conditions = Conditions::new(&layout, &[], &|_| true, &Budget::default()).unwrap();
         let mut state = conditions.start();
@@ -242,7 +245,7 @@ fn large_lists_are_cheap() {
 #[test]
 fn keys_that_begin_alike_share_their_beginning() {
     let keys = ["name", "names", "nation", "", "äb", "ä"];
-    let tree = KeyTree::new(keys.iter().map(|key| Some(*key)));
+    let tree = KeyTree::new(keys.iter().map(|key| Some(*key)), Escapes::Any);
     let mut found = Vec::new();
     let mut stack = vec![(0u32, String::new())];
     while let Some((at, before)) = stack.pop() {
@@ -281,6 +284,7 @@ fn plain_conditions_are_those_of_a_plain_layout() {
             counters: Box::default(),
             implies: Box::default(),
             unique: true,
+            escapes: Escapes::Any,
         };
         let endless = vec![None; layout.others.len()];
         let known = Conditions::new(&layout, &endless, &|_| true, &Budget::default()).unwrap();

@@ -66,7 +66,7 @@ fn plainly_productive(languages: &KeyLanguages<'_>) -> Option<Vec<bool>> {
                     Expr::Never => false,
                     Expr::Seq(items) | Expr::And(items) => items.iter().all(|&item| is_live(item)),
                     Expr::Alt(items) => items.iter().any(|&item| is_live(item)),
-                    Expr::JsonText(body) => is_live(*body),
+                    Expr::JsonText { text, .. } => is_live(*text),
                     Expr::AtMost { body, most } => is_live(*body) && !lengths.exceed(grammar, *body, *most),
                     Expr::Repeat { body, min, .. } => *min == 0 || is_live(*body),
                     Expr::Rule(rule) => is_live(grammar.rule(*rule).body),
@@ -120,7 +120,11 @@ fn least_fixpoint(
             Expr::Seq(items) | Expr::And(items) => items.len(),
             Expr::Repeat { min: 0, .. } | Expr::Not(_) | Expr::Tagged { .. } => 0,
             Expr::AtMost { body, most } if lengths.exceed(grammar, *body, *most) => usize::MAX,
-            Expr::Alt(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. } | Expr::Rule(_) => 1,
+            Expr::Alt(_)
+            | Expr::Repeat { .. }
+            | Expr::JsonText { .. }
+            | Expr::AtMost { .. }
+            | Expr::Rule(_) => 1,
             other => usize::from(!leaf(other)),
         };
         if missing[id.index()] == 0 {

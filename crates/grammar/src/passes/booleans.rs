@@ -30,7 +30,7 @@ pub fn concerns(grammar: &Grammar) -> bool {
     let texts = Texts::new(grammar);
     grammar.exprs().any(|(_, expr)| match expr {
         Expr::And(_) | Expr::Not(_) | Expr::AtMost { .. } => true,
-        Expr::JsonText(text) => texts.is_unready(*text),
+        Expr::JsonText { text, .. } => texts.is_unready(*text),
         _ => false,
     })
 }
@@ -66,10 +66,10 @@ fn determinize_all(grammar: &Grammar, budget: &Budget) -> Result<(Grammar, bool)
             |id: ExprId| regular::determinize(grammar, id, budget).map_err(|error| in_rule(&error, name));
         let body = copy.copy(rule.body, budget, &mut |builder, id, expr| match expr {
             Expr::And(_) | Expr::Not(_) => Ok(Some(automaton(builder, id, ahead(id)?))),
-            Expr::JsonText(text) if texts.is_unready(*text) => {
+            Expr::JsonText { text, escapes } if texts.is_unready(*text) => {
                 let dfa = ahead(*text)?.intersection(Dfa::any_text(), budget)?;
                 let text = automaton(builder, id, dfa);
-                Ok(Some(builder.json_text(text)))
+                Ok(Some(builder.json_text(text, *escapes)))
             }
             Expr::AtMost { body, most } if texts.is_unready(*body) || texts.is_too_deep(*body) => {
                 let dfa = ahead(*body)?.intersection(Dfa::any_text(), budget)?;

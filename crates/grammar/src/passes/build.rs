@@ -319,7 +319,7 @@ impl Work<'_> {
                 Expr::Bytes(bytes) => self.terminals.bytes(bytes),
                 Expr::Class(set) => self.terminals.class(set.clone()),
                 Expr::Automaton(automaton) => self.terminals.automaton(automaton.clone()),
-                Expr::JsonText(_) => self.terminals.json_text(children[0]),
+                Expr::JsonText { escapes, .. } => self.terminals.json_text(children[0], *escapes),
                 Expr::AtMost { most, .. } => self.terminals.at_most(children[0], *most),
                 _ => self.terminals.empty(),
             };

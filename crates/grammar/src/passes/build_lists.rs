@@ -11,7 +11,7 @@ use super::build::{self, Work};
 use super::edge_bytes::{Side, edge_bytes};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Entry, Layout, Others, Part, Variant};
-use crate::ir::{Automaton, Expr, ExprId, Grammar};
+use crate::ir::{Automaton, Escapes, Expr, ExprId, Grammar};
 use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, MemberValues, NodeId};
 use crate::members::KeyTree;
 use crate::regular::ByteSet;
@@ -78,13 +78,13 @@ impl Work<'_> {
     }
 
     fn make_list(&mut self, id: ExprId, layout: &Layout, parts: &[ExprId]) -> Result<List> {
-        let keys = KeyTree::new(layout.entries.iter().map(|entry| entry.key.as_deref()));
+        let keys = KeyTree::new(layout.entries.iter().map(|entry| entry.key.as_deref()), layout.escapes);
         let key_texts = keys
             .nodes
             .iter()
             .map(|node| {
                 self.budget.tick()?;
-                Ok(self.key_text(&node.text))
+                Ok(self.key_text(&node.text, layout.escapes))
             })
             .collect::<Result<_>>()?;
         let mut values = |variants: &[Variant], place: Place| {
@@ -133,6 +133,7 @@ impl Work<'_> {
             others: others.into(),
             names,
             unique: layout.unique && has_keys,
+            escapes: layout.escapes,
             before_keys,
             after_keys,
             always_free,
@@ -158,9 +159,9 @@ impl Work<'_> {
     }
 
     /// The terminal of a piece of a key.
-    fn key_text(&mut self, text: &str) -> ExprId {
+    fn key_text(&mut self, text: &str, escapes: Escapes) -> ExprId {
         let text = self.terminals.bytes(text);
-        self.terminals.json_text(text)
+        self.terminals.json_text(text, escapes)
     }
 
     fn separator(&mut self, part: ExprId) -> Result<ExprId> {

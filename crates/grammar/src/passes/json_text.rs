@@ -24,7 +24,7 @@ pub fn check(grammar: &Grammar, budget: &Budget) -> Result<()> {
                 continue;
             }
             match grammar.expr(id) {
-                Expr::JsonText(text) | Expr::AtMost { body: text, .. } => {
+                Expr::JsonText { text, .. } | Expr::AtMost { body: text, .. } => {
                     survey.visit(*text).map_err(|error| in_rule(&error, &rule.name))?;
                 }
                 other => stack.extend(other.children()),
@@ -39,7 +39,7 @@ fn are_plain(grammar: &Grammar) -> bool {
     let mut plain: Vec<bool> = Vec::with_capacity(grammar.exprs().len());
     for (_, expr) in grammar.exprs() {
         let are_children_plain = expr.children().iter().all(|child| plain[child.index()]);
-        if matches!(expr, Expr::JsonText(_) | Expr::AtMost { .. }) && !are_children_plain {
+        if matches!(expr, Expr::JsonText { .. } | Expr::AtMost { .. }) && !are_children_plain {
             return false;
         }
         plain.push(are_children_plain && is_text(expr));
@@ -61,7 +61,7 @@ fn is_text(expr: &Expr) -> bool {
         | Expr::Not(_)
         | Expr::Automaton(_)
         | Expr::AtMost { .. } => true,
-        Expr::JsonText(_)
+        Expr::JsonText { .. }
         | Expr::Members { .. }
         | Expr::Rule(_)
         | Expr::Token(_)

@@ -66,7 +66,7 @@ pub(super) fn shape<'e>(
             (shape.wide, shape.wide_loop) = (is_wide, is_wide);
         }
         // The spellings of a text have escapes.
-        Expr::JsonText(text) if matches!(child(*text), Expr::Automaton(_)) => {
+        Expr::JsonText { text, .. } if matches!(child(*text), Expr::Automaton(_)) => {
             (shape.wide, shape.wide_loop) = (true, true);
         }
         Expr::Members { .. }
@@ -83,8 +83,10 @@ pub(super) fn shape<'e>(
 /// Whether `expr` is a wide loop that stands as a terminal of its own: an automaton, a repeat, a JSON text or
 /// what is at most so long.
 pub(super) fn is_wide_terminal(expr: &Expr, shape: Shape) -> bool {
-    let stands_alone =
-        matches!(expr, Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText(_) | Expr::AtMost { .. });
+    let stands_alone = matches!(
+        expr,
+        Expr::Automaton(_) | Expr::Repeat { .. } | Expr::JsonText { .. } | Expr::AtMost { .. }
+    );
     shape.regular && shape.wide_loop && stands_alone
 }
 

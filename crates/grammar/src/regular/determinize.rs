@@ -202,7 +202,7 @@ impl<'s, S: ExprSource> Survey<'s, S> {
         match expr {
             Expr::Token(_) => Err(misplaced("a token")),
             Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => Err(misplaced("a tag dispatch")),
-            Expr::JsonText(_) | Expr::Members { .. } => Err(misplaced("the form of JSON")
+            Expr::JsonText { .. } | Expr::Members { .. } => Err(misplaced("the form of JSON")
                 .with_help("put the conjunction or the complement inside of JsonText")),
             Expr::Rule(rule) => {
                 let options = self.source.rule_options(*rule);
@@ -314,7 +314,7 @@ impl<S: ExprSource> Layout<'_, '_, '_, S> {
                 }
             }
             Expr::Tagged { text, parts, repeats } => self.lay_tagged(text, parts, *repeats, from, to)?,
-            Expr::JsonText(_)
+            Expr::JsonText { .. }
             | Expr::Members { .. }
             | Expr::Token(_)
             | Expr::TagDispatch(_)

@@ -10,26 +10,15 @@ use super::charset::CharSet;
 use super::dfa::{Dfa, StateId};
 use super::nfa::{Nfa, NfaStateId};
 use crate::error::Result;
+use crate::ir::Escapes;
 use crate::limits::Budget;
-
-/// The escapes of one letter.
-const SHORT: [(char, u8); 8] = [
-    ('"', b'"'),
-    ('\\', b'\\'),
-    ('/', b'/'),
-    ('\u{8}', b'b'),
-    ('\u{c}', b'f'),
-    ('\n', b'n'),
-    ('\r', b'r'),
-    ('\t', b't'),
-];
 
 /// Ranges of numbers, each with the state that it leads to.
 type Ranges = Vec<(u32, u32, StateId)>;
 
 impl Dfa {
     /// What may stand between the quotes of a JSON string whose text is in the language, which must be of UTF-8.
-    pub fn json_spellings(&self, budget: &Budget) -> Result<Dfa> {
+    pub fn json_spellings(&self, escapes: Escapes, budget: &Budget) -> Result<Dfa> {
         let mut steps = Steps { dfa: self, known: FxHashMap::default() };
         let mut nfa = Nfa::new(budget);
         let end = nfa.add_state()?;
@@ -55,7 +44,7 @@ impl Dfa {
                     names.insert(target, name);
                     name
                 };
-                add_spellings(&mut nfa, from, &set, to)?;
+                add_spellings(&mut nfa, from, &set, escapes, to)?;
             }
         }
         nfa.determinize(names[&Dfa::START], end)
@@ -124,7 +113,13 @@ impl Steps<'_> {
 }
 
 /// All ways to write one code point of `set`.
-fn add_spellings(nfa: &mut Nfa<'_>, from: NfaStateId, set: &CharSet, to: NfaStateId) -> Result<()> {
+fn add_spellings(
+    nfa: &mut Nfa<'_>,
+    from: NfaStateId,
+    set: &CharSet,
+    escapes: Escapes,
+    to: NfaStateId,
+) -> Result<()> {
     let special = CharSet::new([('\0', '\x1f'), ('"', '"'), ('\\', '\\')]);
     let plain = set.intersection(&special.complement());
     if !plain.ranges().is_empty() {
@@ -132,37 +127,47 @@ fn add_spellings(nfa: &mut Nfa<'_>, from: NfaStateId, set: &CharSet, to: NfaStat
     }
     let escape = nfa.add_state()?;
     nfa.add_range(from, b'\\', b'\\', escape);
-    for (_, letter) in SHORT.iter().filter(|(c, _)| set.contains(*c)) {
-        nfa.add_range(escape, *letter, *letter, to);
+    for &(letter, _) in escapes.short().iter().filter(|(_, meant)| set.contains(char::from(*meant))) {
+        nfa.add_range(escape, letter, letter, to);
     }
     let digits = nfa.add_state()?;
     nfa.add_range(escape, b'u', b'u', digits);
-    for &(low, high) in set.ranges() {
+    let numbered = escapes
+        .numbered()
+        .iter()
+        .filter_map(|&(low, high)| Some((char::from_u32(low)?, char::from_u32(high)?)));
+    for &(low, high) in set.intersection(&CharSet::new(numbered)).ranges() {
         let (low, high) = (u32::from(low), u32::from(high));
         if low <= 0xffff {
             // A range over the gap of the surrogates is two.
             for (first, last) in [(low, high.min(0xd7ff)), (low.max(0xe000), high.min(0xffff))] {
                 if first <= last {
-                    add_digits(nfa, digits, first, last, 4, to)?;
+                    add_digits(nfa, digits, (first, last), 4, escapes, to)?;
                 }
             }
         }
         if high > 0xffff {
-            add_pairs(nfa, digits, low.max(0x1_0000) - 0x1_0000, high - 0x1_0000, to)?;
+            add_pairs(nfa, digits, (low.max(0x1_0000) - 0x1_0000, high - 0x1_0000), escapes, to)?;
         }
     }
     Ok(())
 }
 
 /// The pairs of surrogates of the code points from `low` to `high`, counted from U+10000.
-fn add_pairs(nfa: &mut Nfa<'_>, from: NfaStateId, low: u32, high: u32, to: NfaStateId) -> Result<()> {
+fn add_pairs(
+    nfa: &mut Nfa<'_>,
+    from: NfaStateId,
+    (low, high): (u32, u32),
+    escapes: Escapes,
+    to: NfaStateId,
+) -> Result<()> {
     let (first, last) = (low >> 10, high >> 10);
     let mut add = |firsts: (u32, u32), seconds: (u32, u32)| -> Result<()> {
         let middle = nfa.add_state()?;
         let digits = nfa.add_state()?;
-        add_digits(nfa, from, 0xd800 + firsts.0, 0xd800 + firsts.1, 4, middle)?;
+        add_digits(nfa, from, (0xd800 + firsts.0, 0xd800 + firsts.1), 4, escapes, middle)?;
         nfa.add_literal(middle, b"\\u", digits)?;
-        add_digits(nfa, digits, 0xdc00 + seconds.0, 0xdc00 + seconds.1, 4, to)
+        add_digits(nfa, digits, (0xdc00 + seconds.0, 0xdc00 + seconds.1), 4, escapes, to)
     };
     if first == last {
         return add((first, first), (low & 0x3ff, high & 0x3ff));
@@ -178,15 +183,15 @@ fn add_pairs(nfa: &mut Nfa<'_>, from: NfaStateId, low: u32, high: u32, to: NfaSt
 fn add_digits(
     nfa: &mut Nfa<'_>,
     from: NfaStateId,
-    low: u32,
-    high: u32,
+    (low, high): (u32, u32),
     count: u32,
+    escapes: Escapes,
     to: NfaStateId,
 ) -> Result<()> {
     let size = 1_u32 << (4 * (count - 1));
     let (first, last) = (low / size, high / size);
     if count == 1 {
-        add_digit(nfa, from, first, last, to);
+        add_digit(nfa, from, (first, last), escapes, to);
         return Ok(());
     }
     let mut digit = first;
@@ -201,16 +206,23 @@ fn add_digits(
         }
         let end = if until == last { high % size } else { size - 1 };
         let next = nfa.add_state()?;
-        add_digit(nfa, from, digit, until, next);
-        add_digits(nfa, next, start, end, count - 1, to)?;
+        add_digit(nfa, from, (digit, until), escapes, next);
+        add_digits(nfa, next, (start, end), count - 1, escapes, to)?;
         digit = until + 1;
     }
     Ok(())
 }
 
 /// One digit from `first` to `last`.
-fn add_digit(nfa: &mut Nfa<'_>, from: NfaStateId, first: u32, last: u32, to: NfaStateId) {
-    for (base, low, high) in [(b'0', 0, 9), (b'a', 10, 15), (b'A', 10, 15)] {
+fn add_digit(
+    nfa: &mut Nfa<'_>,
+    from: NfaStateId,
+    (first, last): (u32, u32),
+    escapes: Escapes,
+    to: NfaStateId,
+) {
+    let digits = [(b'0', 0, 9), (b'a', 10, 15), (b'A', 10, 15)];
+    for &(base, low, high) in if escapes.has_capitals() { &digits[..] } else { &digits[..2] } {
         let (first, last) = (first.max(low), last.min(high));
         if first <= last {
             nfa.add_range(from, base + (first - low) as u8, base + (last - low) as u8, to);
@@ -225,7 +237,7 @@ mod tests {
     fn spellings(ranges: &[(char, char)]) -> Dfa {
         let budget = Budget::default();
         let set = CharSet::new(ranges.iter().copied());
-        Dfa::from_charset(&set, &budget).unwrap().json_spellings(&budget).unwrap()
+        Dfa::from_charset(&set, &budget).unwrap().json_spellings(Escapes::Any, &budget).unwrap()
     }
 
     #[test]
@@ -269,7 +281,7 @@ mod tests {
     #[test]
     fn all_texts() {
         let budget = Budget::default();
-        let dfa = Dfa::any_text().json_spellings(&budget).unwrap();
+        let dfa = Dfa::any_text().json_spellings(Escapes::Any, &budget).unwrap();
         assert!(dfa.matches("aé😀\\ud83d\\ude00\\\\".as_bytes()) && dfa.matches(b""));
         assert!(!dfa.matches(b"\"") && !dfa.matches(b"\\") && !dfa.matches(b"\\ud83d"));
     }

@@ -65,6 +65,8 @@ class GenerationFields(Strict):
     stream_options: StreamOptions | None = None
     response_format: ResponseFormat | None = None
     structured_outputs: dict[str, Any] | None = None
+    spelling: Literal["canonical", "any"] | None = None
+    """How values of JSON are written, whichever field the structure comes from."""
     return_token_ids: bool = False
     # Not there yet, and refused unless they ask for nothing.
     frequency_penalty: float | None = None

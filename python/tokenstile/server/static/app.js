@@ -5,8 +5,8 @@ import { findPointer, lineRange } from "/static/places.js";
 
 const $ = (id) => document.getElementById(id);
 const FIELDS = ["kind", "grammar", "prompt", "text", "temperature", "max-tokens"];
-const BOXES = ["compact", "held"];
-const DEFAULTS = { temperature: "0", "max-tokens": "120", compact: false, held: true };
+const BOXES = ["compact", "any-spelling", "held"];
+const DEFAULTS = { temperature: "0", "max-tokens": "120", compact: false, "any-spelling": false, held: true };
 const PAUSE_MS = 180;
 
 let tokens = null; // the ids of the text, while it is just what the model wrote
@@ -56,12 +56,15 @@ const byteLength = (text) => new TextEncoder().encode(text).length;
 
 async function inspect() {
   const number = ++asked;
-  $("compact").parentElement.hidden = !["json", "structural_tag"].includes($("kind").value);
+  for (const id of ["compact", "any-spelling"]) {
+    $(id).parentElement.hidden = !["json", "structural_tag"].includes($("kind").value);
+  }
   const text = $("text").value;
   const body = {
     kind: $("kind").value,
     grammar: $("grammar").value,
     compact: $("compact").checked,
+    spelling: spelling(),
     text,
     cursor: byteLength(text.slice(0, $("text").selectionStart)),
   };
@@ -241,11 +244,15 @@ async function* events(response) {
   }
 }
 
+function spelling() {
+  return $("any-spelling").checked ? "any" : null;
+}
+
 function structure() {
   const kind = $("kind").value;
   const grammar = $("grammar").value;
   const given = kind === "choice" ? grammar.split("\n").filter((line) => line) : grammar;
-  return { [kind]: given, disable_any_whitespace: $("compact").checked };
+  return { [kind]: given, disable_any_whitespace: $("compact").checked, spelling: spelling() };
 }
 
 async function generate() {
@@ -322,7 +329,7 @@ function start() {
   });
   $("text").addEventListener("input", () => { tokens = null; inspectSoon(); });
   $("grammar").addEventListener("input", () => { paint("grammar-editor", []); inspectSoon(); });
-  for (const id of ["kind", "compact", "key"]) $(id).addEventListener("change", inspectSoon);
+  for (const id of ["kind", "compact", "any-spelling", "key"]) $(id).addEventListener("change", inspectSoon);
   for (const id of ["prompt", "temperature", "max-tokens", "held"]) $(id).addEventListener("change", inspectSoon);
   document.addEventListener("selectionchange", () => { if (document.activeElement === $("text") && !generation) inspectSoon(); });
   for (const editor of ["grammar-editor", "text-editor"]) {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::ledger::{Ledger, Standing};
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
-use crate::terminal::{Spelling, TerminalId};
+use crate::terminal::{Escaped, TerminalId};
 
 /// How many places are looked at.
 const MOST_PLACES: usize = 300;
@@ -31,7 +31,7 @@ pub(super) enum Within {
     /// A string or a key.
     Text,
     /// What was read of an escape in one.
-    Escape(Spelling),
+    Escape(Escaped),
     /// A number that is another one with each digit.
     Number,
     /// A word, or what stands between values.

@@ -8,7 +8,7 @@
 use super::ahead::Within;
 use super::number;
 use super::pieces::{Piece, PieceId, Pieces};
-use crate::terminal::Spelling;
+use crate::terminal::Escaped;
 use smallvec::SmallVec;
 
 /// What an array was up to some byte.
@@ -33,7 +33,7 @@ enum Reading {
     /// A key comes, or the end of an empty object.
     Key,
     /// A string, or a key.
-    Text { text: PieceId, escape: Spelling, is_key: bool },
+    Text { text: PieceId, escape: Escaped, is_key: bool },
     /// A number, or a word.
     Bare { text: PieceId, is_word: bool },
     /// A colon comes.
@@ -220,7 +220,7 @@ impl Pieces {
         Outcome::Goes(self.intern(&Piece::Ledger(ledger)))
     }
 
-    fn read_text(&self, ledger: Ledger, text: PieceId, escape: Spelling, is_key: bool, byte: u8) -> Outcome {
+    fn read_text(&self, ledger: Ledger, text: PieceId, escape: Escaped, is_key: bool, byte: u8) -> Outcome {
         let mut meant = [0; 4];
         let bytes: &[u8] = match (escape.is_empty(), byte) {
             (true, b'"') => return self.end_text(ledger, text, is_key),
@@ -252,12 +252,12 @@ impl Pieces {
                 self.rivals_whose_value(ledger, |value| matches!(value, Piece::Text(rival) if goes_on(rival)))
             };
         }
-        let reading = Reading::Text { text: longer, escape: Spelling::default(), is_key };
+        let reading = Reading::Text { text: longer, escape: Escaped::default(), is_key };
         self.goes(Ledger { reading, rivals, ..ledger })
     }
 
     fn begin_text(&self, ledger: Ledger, is_key: bool) -> Outcome {
-        let reading = Reading::Text { text: PieceId::NONE, escape: Spelling::default(), is_key };
+        let reading = Reading::Text { text: PieceId::NONE, escape: Escaped::default(), is_key };
         self.goes(Ledger { reading, ..ledger })
     }
 

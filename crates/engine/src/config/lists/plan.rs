@@ -196,7 +196,7 @@ impl Planner<'_> {
         {
             let excluded = generation.excluded_keys(finder.had);
             let terminals = generation.terminals();
-            let key = terminals.key(generation.terminal(keys), excluded, false);
+            let key = terminals.key(generation.terminal(keys), excluded, finder.list.escapes, false);
             let mut spelled = vec![b'"'];
             spelled.extend(costs.word(generation, key)?);
             let text: String = serde_json::from_slice(&spelled).ok()?;

@@ -12,7 +12,7 @@
 //! | `AnyToken()` | any one token |
 //! | `Format("date-time")` | the texts of a format of JSON Schema |
 //! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
-//! | `JsonText(e)` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes |
+//! | `JsonText(e, "any")` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes; with the escapes `"any"` (or nothing), `"canonical"` or `"least"` |
 //! | `AtMost(e, 9)` | the texts of `e` with at most so many code points |
 //!
 //! The last seven are our own, for what the printer could not say otherwise. Their names are free for rules. The
@@ -98,7 +98,7 @@ impl Macro {
             Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
             Macro::FreeText => &["before"],
             Macro::Decimals => &["points"],
-            Macro::Members => &["order", "separator", "counters", "implies", "others", "unique"],
+            Macro::Members => &["order", "separator", "counters", "implies", "others", "unique", "escapes"],
             _ => &[],
         }
     }

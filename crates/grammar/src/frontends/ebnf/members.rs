@@ -10,13 +10,17 @@
 //! what follows the key, if any. A way is the name of a rule or a string, or a tuple of that and the counters that it
 //! counts for, from 0. A counter is `(min, max)` or `(min,)`. `implies` has pairs of entries, from 0. Others begin with
 //! the rule of their keys, or with `false` where they have none. `order` is `"sequence"`, `"declared"` or `"any"`.
+//! `escapes` are those that the keys may have: `"any"`, `"canonical"` or `"least"`.
 
 use smallvec::SmallVec;
 
 use super::macros::{Argument, Call, Value};
 use crate::error::{Place, Result};
-use crate::ir::ExprId;
 use crate::ir::members::{Count, Entry, Layout, Order, Others, Part, Variant};
+use crate::ir::{Escapes, ExprId};
+
+/// What is said where escapes have another name.
+pub(super) const ESCAPES_HELP: &str = "`escapes` are \"any\", \"canonical\" or \"least\"";
 
 impl<'s> Call<'_, 's> {
     pub(super) fn members(&mut self) -> Result<ExprId> {
@@ -43,6 +47,7 @@ impl<'s> Call<'_, 's> {
             implies.push(self.implication(argument)?);
         }
         let unique = self.flag("unique", false)?;
+        let escapes = self.escapes()?;
         let layout = Layout {
             order,
             separator,
@@ -51,6 +56,7 @@ impl<'s> Call<'_, 's> {
             counters: counters.into(),
             implies: implies.into(),
             unique,
+            escapes,
         };
         layout
             .check(parts.exprs.len())
@@ -66,6 +72,16 @@ impl<'s> Call<'_, 's> {
             "declared" => Ok(Order::Declared),
             "any" => Ok(Order::Any),
             _ => self.refuse(at, "`order` is \"sequence\", \"declared\" or \"any\""),
+        }
+    }
+
+    fn escapes(&mut self) -> Result<Escapes> {
+        let Some(argument) = self.take_named("escapes") else { return Ok(Escapes::Any) };
+        let at = argument.at;
+        let name = self.text(argument, "`escapes`")?;
+        match Escapes::find(&name) {
+            Some(escapes) => Ok(escapes),
+            None => self.refuse(at, ESCAPES_HELP),
         }
     }
 

@@ -7,9 +7,10 @@
 use hashbrown::HashMap;
 
 use super::lexer::{Lexer, Token, TokenKind};
+use super::members::ESCAPES_HELP;
 use super::{TokenResolver, macros, suggest};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::ir::{Builder, Expr, ExprId, Grammar, RuleId, RuleOptions, TokenSet};
+use crate::ir::{Builder, Escapes, Expr, ExprId, Grammar, RuleId, RuleOptions, TokenSet};
 use crate::limits::{Budget, Limits};
 use crate::regular::CharSet;
 
@@ -56,8 +57,8 @@ pub(super) fn is_macro(name: &str) -> bool {
 struct Frame {
     opened_at: usize,
     opener: Opener,
-    /// The arguments of [`Opener::AtMost`], once they were read.
-    bounded: Option<(ExprId, u32)>,
+    /// What a macro with two arguments is, once they were read.
+    finished: Option<ExprId>,
     alternatives: Vec<ExprId>,
     conjuncts: Vec<ExprId>,
     items: Vec<ExprId>,
@@ -70,7 +71,7 @@ impl Frame {
         Frame {
             opened_at,
             opener: Opener::Group,
-            bounded: None,
+            finished: None,
             alternatives: Vec::new(),
             conjuncts: Vec::new(),
             items: Vec::new(),
@@ -182,8 +183,8 @@ impl<'s> Parser<'s> {
                     self.check_depth(stack.len() + 1, text.opened_at)?;
                     stack.push(std::mem::replace(&mut frame, text));
                 }
-                TokenKind::Comma if frame.opener == Opener::AtMost => {
-                    frame.bounded = Some(self.greatest_length(&mut frame)?);
+                TokenKind::Comma if frame.opener != Opener::Group => {
+                    frame.finished = Some(self.second_argument(&mut frame)?);
                 }
                 TokenKind::Close if !stack.is_empty() => {
                     let group = self.finish_group(&mut frame)?;
@@ -246,30 +247,38 @@ impl<'s> Parser<'s> {
         Ok(Frame { opener: Opener::find(name).unwrap_or(Opener::Group), ..Frame::new(at) })
     }
 
-    /// Reads the second argument of `AtMost`, up to the closing parenthesis.
-    fn greatest_length(&mut self, frame: &mut Frame) -> Result<(ExprId, u32)> {
+    /// Reads the second argument of a macro, up to the closing parenthesis.
+    fn second_argument(&mut self, frame: &mut Frame) -> Result<ExprId> {
         let body = self.finish_alternatives(frame)?;
         self.bump()?;
         let at = self.at();
-        let TokenKind::Integer(most @ 0..) = *self.peek() else {
-            return Err(self.expected("the greatest length"));
+        let finished = match (frame.opener, self.peek()) {
+            (Opener::AtMost, &TokenKind::Integer(most @ 0..)) => {
+                let most = self.count(most, at)?;
+                self.builder.at_most(body, most)
+            }
+            (Opener::JsonText, TokenKind::Literal(name)) => match Escapes::find(name) {
+                Some(escapes) => self.builder.json_text(body, escapes),
+                None => return Err(self.invalid(at, ESCAPES_HELP)),
+            },
+            (Opener::JsonText, _) => return Err(self.expected("the name of the escapes")),
+            _ => return Err(self.expected("the greatest length")),
         };
         self.bump()?;
-        let most = self.count(most, at)?;
         if !matches!(self.peek(), TokenKind::Close) {
             return Err(self.expected("`)`"));
         }
-        Ok((body, most))
+        Ok(finished)
     }
 
     /// What a group is, at its closing parenthesis.
     fn finish_group(&mut self, frame: &mut Frame) -> Result<ExprId> {
-        match (frame.opener, frame.bounded) {
-            (_, Some((body, most))) => Ok(self.builder.at_most(body, most)),
+        match (frame.opener, frame.finished) {
+            (_, Some(finished)) => Ok(finished),
             (Opener::AtMost, None) => Err(self.expected("`,` and the greatest length")),
             (Opener::JsonText, None) => {
                 let text = self.finish_alternatives(frame)?;
-                Ok(self.builder.json_text(text))
+                Ok(self.builder.json_text(text, Escapes::Any))
             }
             (Opener::Group, None) => self.finish_alternatives(frame),
         }

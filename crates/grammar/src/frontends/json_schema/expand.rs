@@ -9,6 +9,7 @@ mod certainty;
 mod emptiness;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -25,11 +26,12 @@ use super::values::arrays::ArrayShape;
 use super::values::formula::{ConstantId, Formula, FormulaId, Formulas};
 use super::values::keys::Keys;
 use super::values::languages::Languages;
+use super::values::numbers::float_text;
 use super::values::numbers::{Decimal, NumberSet};
 use super::values::objects::ObjectShape;
 use super::values::texts::TextSet;
 use super::values::{Algebra, ValueSet};
-use super::{OnUnsupported, Options, Purpose, formats};
+use super::{OnUnsupported, Options, Purpose, Spelling, formats};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::regex::{self, Syntax};
 use crate::ir::{Builder, ExprId};
@@ -43,6 +45,10 @@ const MAX_JOINT: usize = 5_000;
 
 /// So many references to references are followed at once. A circle of them is found where it is expanded.
 const MAX_REFERENCES: usize = MAX_DEPTH;
+
+/// What a report says where numbers are met that canonical spelling does not write.
+const GIVEN_UP: &str = "canonical: a whole number has at most 309 digits; where not all are whole, a number has at most 21 \
+    digits before the point and 22 behind it, or a digit before and 16 behind it and the exponent of a double";
 
 /// How errors begin that say that a schema has no value.
 pub(super) const NO_VALUE: &str = "no value satisfies the schema";
@@ -105,6 +111,10 @@ pub struct Expander<'b> {
     formats: Vec<(&'static str, TextSet)>,
     /// What is to be said if no value can be written: the first strings of which there are none, though more are meant.
     pub unwritten: Option<Error>,
+    /// Whether numbers were met that canonical spelling does not write.
+    pub gives_up: bool,
+    /// The whole numbers that a schema lists with a point or an exponent, and how Python writes them then.
+    pub listed_floats: BTreeMap<Decimal, Box<str>>,
     conflict: Option<(Located, &'static str)>,
     /// Whether the last error was a formula that needs itself.
     circled: bool,
@@ -146,6 +156,8 @@ impl<'b> Expander<'b> {
             patterns: HashMap::new(),
             formats: Vec::new(),
             unwritten: None,
+            gives_up: false,
+            listed_floats: BTreeMap::new(),
             conflict: None,
             circled: false,
             fuel: EMPTINESS_FUEL,
@@ -376,7 +388,7 @@ impl<'b> Expander<'b> {
             Json::Null => set.null = true,
             Json::Bool(true) => set.truth = true,
             Json::Bool(false) => set.falsity = true,
-            Json::Number(text) => set.numbers = NumberSet::exactly(&Decimal::parse(text)?),
+            Json::Number(text) => set.numbers = NumberSet::exactly(&self.listed_number(text)?),
             Json::String(text) => {
                 set.texts = TextSet::Finite(Rc::new(std::iter::once((&**text).into()).collect()));
             }
@@ -403,6 +415,19 @@ impl<'b> Expander<'b> {
             }
         }
         Ok(set)
+    }
+
+    /// The number that a schema lists so.
+    pub fn listed_number(&mut self, text: &str) -> Result<Decimal> {
+        let value = Decimal::parse(text)?;
+        let is_float = text.contains(['.', 'e', 'E']) && value.is_integer();
+        if is_float
+            && self.options.spelling == Spelling::Canonical
+            && let Some(written) = float_text(text)
+        {
+            self.listed_floats.insert(value.clone(), written.into());
+        }
+        Ok(value)
     }
 
     /// What is left of a shape of objects when another is taken out of it.
@@ -499,7 +524,13 @@ impl<'b> Expander<'b> {
         let mut pointer = |schema: SchemaId| self.documents.shared_pointer(schema);
         let repeats = repeats.iter().map(|repeat| (pointer(repeat.first), pointer(repeat.again)));
         let repeats = repeats.collect();
-        Report::new(self.findings, repeats)
+        let spelling = self.options.spelling;
+        let (outcome, note) = match (spelling, self.gives_up) {
+            (Spelling::Canonical, true) => (Outcome::Narrowed, GIVEN_UP.into()),
+            _ => (Outcome::Exact, spelling.name().into()),
+        };
+        let spelling = Finding { pointer: "".into(), keyword: "spelling".into(), outcome, note };
+        Report::new(self.findings, repeats, spelling)
     }
 
     /// Whether an expanded formula admits more than it should, because a keyword was left out on request.
@@ -590,10 +621,15 @@ impl<'b> Expander<'b> {
         }
         let languages = &mut self.algebra.languages;
         let expr = formats::language(name, &mut languages.builder, languages.budget)?;
-        Some(expr.map(|expr| {
+        Some(expr.and_then(|expr| {
+            if self.options.spelling == Spelling::Canonical
+                && let Some(brief) = formats::brief(name, &mut languages.builder, languages.budget)
+            {
+                languages.known.brief.insert(expr, brief?);
+            }
             let texts = TextSet::of_format(expr, format.wider, languages);
             self.formats.push((format.name, texts.clone()));
-            texts
+            Ok(texts)
         }))
     }
 

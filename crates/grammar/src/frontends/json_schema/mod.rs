@@ -21,6 +21,7 @@ mod expand;
 pub mod formats;
 pub mod keywords;
 mod report;
+mod spelling;
 mod style;
 pub mod values;
 
@@ -36,6 +37,7 @@ use crate::machine::Machine;
 use crate::passes::trim::{GENERATES_NOTHING, matches_nothing};
 
 pub use report::{Finding, Outcome, Report};
+pub use spelling::Spelling;
 pub use style::Style;
 
 /// Whether formats are enforced.
@@ -70,7 +72,8 @@ pub struct Options {
     pub separators: Option<(String, String)>,
     /// Whether what a schema leaves open is closed; see `keywords/strict.rs`.
     pub strict_mode: bool,
-    /// The most white space at one place, where it is free.
+    /// The most white space at one place, where it is free. `None` is what printers write in canonical spelling, and no bound
+    /// in any other.
     pub max_whitespace: Option<u32>,
     /// Whether the keys of an object may come in any order.
     pub any_order: bool,
@@ -82,6 +85,8 @@ pub struct Options {
     pub coerce_one_of: bool,
     /// Documents that references may name: address and JSON text.
     pub registry: Vec<(String, String)>,
+    /// Which of the texts of a value are written.
+    pub spelling: Spelling,
     /// How values are written.
     pub style: Style,
     /// Strings that no key and no string of the value may hold.
@@ -115,6 +120,7 @@ impl Default for Options {
             on_unsupported: OnUnsupported::Refuse,
             coerce_one_of: false,
             registry: Vec::new(),
+            spelling: Spelling::default(),
             style: Style::Json,
             excludes: Vec::new(),
             patterns: Patterns::default(),

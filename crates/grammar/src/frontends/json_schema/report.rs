@@ -60,18 +60,20 @@ pub struct Report {
     /// Schemas that say the same as others. Whatever lies inside of the first schema of a pair, and is itself the second
     /// of another, comes before it.
     repeats: Vec<(Arc<str>, Arc<str>)>,
+    /// What the spelling gives up, of a conversion.
+    spelling: Option<Finding>,
 }
 
 impl Report {
     /// The report of `findings`, to which those are to be added that a repeated schema would give again: pairs of the
     /// pointers of the first schema and of the later one, inner schemas first.
-    pub(super) fn new(findings: Vec<Finding>, repeats: Vec<(Arc<str>, Arc<str>)>) -> Self {
-        Report { findings: settle(findings), repeats }
+    pub(super) fn new(findings: Vec<Finding>, repeats: Vec<(Arc<str>, Arc<str>)>, spelling: Finding) -> Self {
+        Report { findings: settle(findings), repeats, spelling: Some(spelling) }
     }
 
-    /// Whether no keyword was met.
+    /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.is_empty() && self.spelling.is_none()
     }
 
     /// Whether a keyword is not enforced.
@@ -87,7 +89,8 @@ impl Report {
         size_of_val(&*self.findings) + size_of_val(&*self.repeats) + texts
     }
 
-    /// What became of each keyword: those that were met in that order, then those of the schemas that say the same.
+    /// What became of each keyword: those that were met in that order, then those of the schemas that say the same; and what
+    /// the spelling gives up.
     pub fn findings(&self) -> Vec<Finding> {
         let mut all = self.findings.clone();
         let mut places: BTreeMap<Arc<str>, Vec<usize>> = BTreeMap::new();
@@ -106,13 +109,14 @@ impl Report {
                 }
             }
         }
+        all.extend(self.spelling.clone());
         all
     }
 }
 
 impl From<Vec<Finding>> for Report {
     fn from(findings: Vec<Finding>) -> Self {
-        Report { findings, repeats: Vec::new() }
+        Report { findings, repeats: Vec::new(), spelling: None }
     }
 }
 
@@ -173,7 +177,11 @@ mod tests {
         let mut places: Vec<(&str, &str)> =
             found.iter().map(|finding| (&*finding.pointer, &*finding.keyword)).collect();
         places.sort_unstable();
-        let mut expected = vec![(String::new(), "properties"), ("/properties/other".to_owned(), "type")];
+        let mut expected = vec![
+            (String::new(), "properties"),
+            (String::new(), "spelling"),
+            ("/properties/other".to_owned(), "type"),
+        ];
         for at in 0..40 {
             let below = |place: &str| format!("/properties/p{at}{place}");
             expected.extend([(below(""), "properties"), (below("/properties/b"), "items")]);
@@ -199,7 +207,7 @@ mod tests {
         let places = found.iter().filter(|finding| finding.pointer.starts_with(below));
         let places: Vec<(&str, &str)> = places.map(|at| (&*at.pointer, &*at.keyword)).collect();
         assert_eq!(places, [(below, "$ref")]);
-        assert_eq!(found.len(), 1 + 2 + 80 + 1 + 2);
+        assert_eq!(found.len(), 1 + 2 + 80 + 1 + 2 + 1);
     }
 
     #[test]

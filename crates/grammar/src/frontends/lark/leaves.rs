@@ -147,7 +147,7 @@ impl<'s> Lowerer<'s> {
         let convert = || -> Result<_> {
             self.budget.check_source(schema)?;
             let read = json_schema::documents::Document::parse(schema, self.budget)?;
-            let options = guidance::options(read.root())?;
+            let options = guidance::options(read.root(), self.surroundings.spelling)?;
             let converted = json_schema::convert(&read, &options, self.budget)?;
             json_schema::check_inhabited(&converted.grammar, schema, &options, self.budget)?;
             Ok(converted)

@@ -39,6 +39,7 @@ mod parser;
 #[cfg(test)]
 mod tests;
 
+use super::json_schema::Spelling;
 use crate::error::Result;
 use crate::ir::Grammar;
 use crate::limits::{Budget, Limits};
@@ -62,6 +63,8 @@ pub struct Surroundings<'r> {
     pub named: &'r [(&'r str, Named<'r>)],
     /// The tokens for `<|text|>`; without it, they are an error.
     pub token_ids: Option<&'r TokenResolver<'r>>,
+    /// Which of the texts of the values of `%json` are written.
+    pub spelling: Spelling,
 }
 
 impl std::fmt::Debug for Surroundings<'_> {

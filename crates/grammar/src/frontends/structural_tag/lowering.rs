@@ -9,7 +9,7 @@ use super::path::{Path, within};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::TokenResolver;
 use crate::frontends::json_schema::documents::{Document, Json};
-use crate::frontends::json_schema::{self, Options, Shared};
+use crate::frontends::json_schema::{self, Options, Shared, Spelling};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
 use crate::passes::analysis::productive;
@@ -102,6 +102,8 @@ pub(super) struct Lowering<'a> {
     pub(super) shared: Shared,
     pub(super) budget: &'a Budget,
     pub(super) document: &'a Document<'a>,
+    /// Which of the texts of JSON values are written.
+    pub(super) spelling: Spelling,
     tokens: Option<Tokens<'a>>,
     names: Names,
     /// Grammars of schemas and EBNF texts, by what they were made of: tools often share them.
@@ -114,11 +116,17 @@ pub(super) struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    pub(super) fn new(document: &'a Document<'a>, tokens: Option<Tokens<'a>>, budget: &'a Budget) -> Self {
+    pub(super) fn new(
+        document: &'a Document<'a>,
+        spelling: Spelling,
+        tokens: Option<Tokens<'a>>,
+        budget: &'a Budget,
+    ) -> Self {
         Lowering {
             shared: Shared::new(Builder::new(budget.limits())),
             budget,
             document,
+            spelling,
             tokens,
             names: Names::default(),
             parts: FxHashMap::default(),

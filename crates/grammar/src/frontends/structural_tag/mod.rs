@@ -31,6 +31,7 @@ mod tree;
 mod tests;
 
 use super::ebnf::TokenResolver;
+use super::json_schema::Spelling;
 use super::json_schema::documents::{Document, Json};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Grammar, RuleOptions};
@@ -49,22 +50,28 @@ pub struct Tokens<'t> {
     pub count: usize,
 }
 
-/// The grammar of a structural tag, given as a JSON text. Tokens that are given by their text are found by `tokens`, which
+/// The grammar of a structural tag, given as a JSON text; JSON values in it are written in `spelling`. Tokens that are given by their text are found by `tokens`, which
 /// also says which ids there are.
 ///
 /// What is not JSON is a syntax error; all else that is wrong is an error at a path within the tag.
 ///
 /// ```
-/// use tokenstile_grammar::{Budget, frontends::structural_tag};
+/// use tokenstile_grammar::frontends::{json_schema::Spelling, structural_tag};
+/// use tokenstile_grammar::Budget;
 /// let tag = r#"{"format": {"type": "const_string", "value": "yes"}}"#;
-/// let grammar = structural_tag::parse(tag, None, &Budget::default())?;
+/// let grammar = structural_tag::parse(tag, Spelling::Any, None, &Budget::default())?;
 /// assert_eq!(grammar.to_string(), "root ::= \"yes\"\n");
 /// # Ok::<(), tokenstile_grammar::Error>(())
 /// ```
-pub fn parse(source: &str, tokens: Option<Tokens<'_>>, budget: &Budget) -> Result<Grammar> {
+pub fn parse(
+    source: &str,
+    spelling: Spelling,
+    tokens: Option<Tokens<'_>>,
+    budget: &Budget,
+) -> Result<Grammar> {
     let document = Document::parse(source, budget)?;
     let format = format_of(document.root())?;
-    let mut lowering = Lowering::new(&document, tokens, budget);
+    let mut lowering = Lowering::new(&document, spelling, tokens, budget);
     let root = lowering.declare("root");
     let body = lowering.format(format, &Path::root("format"), Context::outermost())?;
     lowering.shared.builder.define(root, body.expr, RuleOptions::default());

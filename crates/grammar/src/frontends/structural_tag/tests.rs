@@ -5,11 +5,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::frontends::ebnf;
+use crate::frontends::json_schema::Spelling;
 use crate::passes;
 use crate::regular::{Dfa, determinize};
 
 fn read(tag: &str) -> Result<Grammar> {
-    parse(tag, None, &Budget::default())
+    parse(tag, Spelling::Any, None, &Budget::default())
 }
 
 /// The language of a tag that has no recursion, as one automaton.

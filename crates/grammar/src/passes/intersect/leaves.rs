@@ -32,9 +32,9 @@ impl<'g> Leaves<'g> {
             return Ok(Rc::clone(dfa));
         }
         let dfa = Rc::new(match self.grammar.expr(id) {
-            Expr::JsonText(text) => {
+            Expr::JsonText { text, escapes } => {
                 let texts = determinize(self.grammar, *text, self.budget)?;
-                texts.intersection(Dfa::any_text(), self.budget)?.json_spellings(self.budget)?
+                texts.intersection(Dfa::any_text(), self.budget)?.json_spellings(*escapes, self.budget)?
             }
             _ => determinize(self.grammar, id, self.budget)?,
         });

@@ -134,7 +134,7 @@ fn classify(
             | Expr::TagDispatch(_)
             | Expr::TokenTagDispatch(_)
             | Expr::Members { .. }
-            | Expr::JsonText(_) => false,
+            | Expr::JsonText { .. } => false,
             _ => children,
         });
     }

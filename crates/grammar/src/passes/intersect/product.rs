@@ -118,7 +118,7 @@ impl<'g> Product<'g> {
             Part::Expr(id) if self.regular[id.index()] => return Ok(Shape::Regular(id)),
             Part::Expr(id) => match self.grammar.expr(id) {
                 // Regular too, but in a form that only the leaves know.
-                Expr::JsonText(_) => return Ok(Shape::Regular(id)),
+                Expr::JsonText { .. } => return Ok(Shape::Regular(id)),
                 expr => expr,
             },
             Part::Tail(id, from) => {

@@ -148,7 +148,7 @@ impl List<'_> {
     }
 
     fn quoted(&mut self, text: ExprId) -> ExprId {
-        let (quote, text) = (self.builder.bytes("\""), self.builder.json_text(text));
+        let (quote, text) = (self.builder.bytes("\""), self.builder.json_text(text, self.layout.escapes));
         self.builder.seq([quote, text, quote])
     }
 

@@ -54,7 +54,7 @@ impl Facts {
             Expr::Seq(items) => items.iter().all(is_nullable),
             Expr::Repeat { body, min, .. } => *min == 0 || is_nullable(body),
             Expr::Automaton(automaton) => automaton.is_nullable(),
-            Expr::Alt(_) | Expr::JsonText(_) | Expr::AtMost { .. } => children.iter().any(is_nullable),
+            Expr::Alt(_) | Expr::JsonText { .. } | Expr::AtMost { .. } => children.iter().any(is_nullable),
             _ => false,
         };
         let bounded = children.iter().any(|child| fact(child).bounded);
@@ -67,7 +67,7 @@ impl Facts {
             | Expr::Alt(_)
             | Expr::Repeat { .. }
             | Expr::Automaton(_)
-            | Expr::JsonText(_) => true,
+            | Expr::JsonText { .. } => true,
             _ => false,
         };
         Fact {

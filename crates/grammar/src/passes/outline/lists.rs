@@ -17,11 +17,11 @@ impl Lowering<'_> {
         self.budget.tick()?;
         let object =
             std::mem::replace(&mut self.objects[object], Object { entries: Vec::new(), others: Vec::new() });
-        let keys = KeyTree::new(object.entries.iter().map(|(key, ..)| Some(&**key)));
+        let keys = KeyTree::new(object.entries.iter().map(|(key, ..)| Some(&**key)), self.escapes);
         let mut key_texts = Vec::with_capacity(keys.nodes.len());
         for node in &keys.nodes {
             let text = self.builder.bytes(&*node.text);
-            key_texts.push(self.builder.json_text(text));
+            key_texts.push(self.builder.json_text(text, self.escapes));
         }
         let member = |value: MemberValue| -> MemberValues { smallvec![value] };
         let mut entries = Vec::with_capacity(object.entries.len());
@@ -49,6 +49,7 @@ impl Lowering<'_> {
             others: others.into(),
             names,
             unique: has_others,
+            escapes: self.escapes,
             before_keys: self.before_keys,
             after_keys: if has_others { self.after_keys } else { ByteSet::NONE },
             always_free: object.others.iter().all(|family| family.always_free),

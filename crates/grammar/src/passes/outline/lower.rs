@@ -16,7 +16,7 @@ use super::facts::Facts;
 use super::{Array, Joints, Object, Outline, ValueId, Way, Ways};
 use crate::error::Result;
 use crate::ir::members::Order;
-use crate::ir::{Builder, Expr, ExprId, Exprs};
+use crate::ir::{Builder, Escapes, Expr, ExprId, Exprs};
 use crate::limits::Budget;
 use crate::machine::{
     Counter, Edge, Label, ListId, ListUse, Machine, MachineRule, MachineRuleId, MemberValue, Node, NodeId,
@@ -31,6 +31,7 @@ pub(super) struct Lowering<'b> {
     pub(super) before_keys: ByteSet,
     pub(super) after_keys: ByteSet,
     pub(super) order: Order,
+    pub(super) escapes: Escapes,
     values: Vec<Ways>,
     pub(super) objects: Vec<Object>,
     arrays: Vec<Array>,
@@ -113,7 +114,7 @@ impl<'b> Lowering<'b> {
             ranks: None,
             ready: None,
         };
-        let Outline { builder, facts, joints, order, values, objects, arrays, ready } = outline;
+        let Outline { builder, facts, joints, order, escapes, values, objects, arrays, ready } = outline;
         Lowering {
             members: vec![None; values.len()],
             others: vec![None; values.len()],
@@ -124,6 +125,7 @@ impl<'b> Lowering<'b> {
             before_keys: ByteSet::ALL,
             after_keys: ByteSet::ALL,
             order,
+            escapes,
             values,
             objects,
             arrays,

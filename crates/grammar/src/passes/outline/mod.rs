@@ -31,7 +31,7 @@ use smallvec::SmallVec;
 
 use super::Ready;
 use crate::ir::members::Order;
-use crate::ir::{Builder, ExprId};
+use crate::ir::{Builder, Escapes, ExprId};
 pub(crate) use facts::Facts;
 
 /// The number of a value.
@@ -111,8 +111,9 @@ pub(crate) struct Outline {
     pub(crate) facts: Facts,
     /// What stands between.
     pub(crate) joints: Joints,
-    /// The order of keys.
+    /// The order of keys, and the escapes that they may have.
     pub(crate) order: Order,
+    pub(crate) escapes: Escapes,
     /// The values, by number. The first is the whole.
     pub(crate) values: Vec<Ways>,
     /// The objects, by number.

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::read;
 use crate::ir::{
-    Builder, Expr, ExprId, Grammar, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch, members,
+    Builder, Escapes, Expr, ExprId, Grammar, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch,
+    members,
 };
 use crate::limits::Limits;
 use crate::regular::CharSet;
@@ -45,8 +46,8 @@ fn assert_same(left: &Grammar, a: ExprId, right: &Grammar, b: ExprId, order: &[R
             (Expr::Seq(_), Expr::Seq(_))
             | (Expr::Alt(_), Expr::Alt(_))
             | (Expr::And(_), Expr::And(_))
-            | (Expr::Not(_), Expr::Not(_))
-            | (Expr::JsonText(_), Expr::JsonText(_)) => true,
+            | (Expr::Not(_), Expr::Not(_)) => true,
+            (Expr::JsonText { escapes: a, .. }, Expr::JsonText { escapes: b, .. }) => a == b,
             (Expr::AtMost { most: a, .. }, Expr::AtMost { most: b, .. }) => a == b,
             _ => a == b,
         };
@@ -70,7 +71,7 @@ enum Plan {
     Alt(Vec<Plan>),
     And(Vec<Plan>),
     Not(Box<Plan>),
-    JsonText(Box<Plan>),
+    JsonText(Box<Plan>, Escapes),
     AtMost(Box<Plan>, u32),
     Repeat(Box<Plan>, u32, Option<u32>),
 }
@@ -120,9 +121,9 @@ fn build(plan: &Plan, builder: &mut Builder, rules: &[RuleId]) -> ExprId {
             let item = build(plan, builder, rules);
             builder.not(item)
         }
-        Plan::JsonText(plan) => {
+        Plan::JsonText(plan, escapes) => {
             let text = build(plan, builder, rules);
-            builder.json_text(text)
+            builder.json_text(text, *escapes)
         }
         Plan::AtMost(plan, most) => {
             let body = build(plan, builder, rules);
@@ -168,7 +169,10 @@ fn plans() -> impl Strategy<Value = Plan> {
             prop::collection::vec(inner.clone(), 0..4).prop_map(Plan::Alt),
             prop::collection::vec(inner.clone(), 1..4).prop_map(Plan::And),
             inner.clone().prop_map(|plan| Plan::Not(Box::new(plan))),
-            inner.clone().prop_map(|plan| Plan::JsonText(Box::new(plan))),
+            (inner.clone(), 0..3_usize).prop_map(|(plan, at)| {
+                let escapes = [Escapes::Any, Escapes::Canonical, Escapes::Least][at];
+                Plan::JsonText(Box::new(plan), escapes)
+            }),
             (inner.clone(), any::<u32>()).prop_map(|(plan, most)| Plan::AtMost(Box::new(plan), most)),
             (inner, 0..4_u32, prop::option::of(0..3_u32)).prop_map(|(plan, min, max)| Plan::Repeat(
                 Box::new(plan),
@@ -249,6 +253,8 @@ fn every_construct_prints_in_its_own_form() {
         "root ::= \"a\" \"b\"* & ~\"c\" & (~[ab])* | ~(\"d\" [ef])",
         "root ::= ((\"a\" | \"b\") & \"c\") \"d\"",
         "root ::= \"\\\"\" JsonText([^]* & ~(\"a\" | \"b\")){2} JsonText(\"c\" | \"d\")",
+        "root ::= JsonText([a-z]*, \"least\") JsonText(\"é\" | \"d\", \"canonical\")",
+        "root ::= Members((\"a\", true, \":1\"), order=\"any\", separator=\",\", escapes=\"least\")",
         "root ::= Members(order=\"sequence\", separator=\",\")",
         "root ::= Members((\"a\\\"\", true, b, (\":1\", 0, 1)), (\"\", false), (false, b), order=\"any\", separator=\", \", \
          others=((b, \":\", (\"\", 1)), (false, b),), counters=((1,), (0, 4),), implies=((0, 1), (2, 1),), unique=true)\nb ::= \"c\"",
@@ -287,6 +293,7 @@ fn parts_of_a_list_get_rules_of_their_own() {
         counters: Box::default(),
         implies: Box::default(),
         unique: false,
+        escapes: Escapes::Any,
     };
     let list = builder.members(layout, [digits, comma]);
     builder.define(root, list, RuleOptions::default());

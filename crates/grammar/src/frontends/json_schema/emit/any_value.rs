@@ -7,7 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::super::documents::Document;
-use super::super::{Options, Patterns, Style, convert};
+use super::super::{Options, Patterns, Spelling, Style, convert};
 use crate::ir::RuleId;
 use crate::limits::Budget;
 use crate::passes::Ready;
@@ -17,19 +17,20 @@ const CONTAINERS: RuleId = RuleId(1);
 
 /// The machine of all arrays and objects, if the options are common ones.
 pub(super) fn containers(options: &Options) -> Option<Arc<Ready>> {
-    static KNOWN: [OnceLock<Option<Arc<Ready>>>; 2] = [const { OnceLock::new() }; 2];
+    static KNOWN: [OnceLock<Option<Arc<Ready>>>; 4] = [const { OnceLock::new() }; 4];
     let is_common = !options.strict_mode
         && options.any_whitespace
         && options.max_whitespace.is_none()
         && options.style == Style::Json
         && options.excludes.is_empty()
         && options.patterns == Patterns::default();
-    let known = &KNOWN[usize::from(options.any_order)];
-    if is_common { known.get_or_init(|| make(options.any_order)).clone() } else { None }
+    let known = &KNOWN[2 * options.spelling as usize + usize::from(options.any_order)];
+    let make = || make(options.spelling, options.any_order);
+    if is_common { known.get_or_init(make).clone() } else { None }
 }
 
-fn make(any_order: bool) -> Option<Arc<Ready>> {
-    let options = Options { strict_mode: false, any_order, ..Options::default() };
+fn make(spelling: Spelling, any_order: bool) -> Option<Arc<Ready>> {
+    let options = Options { strict_mode: false, any_order, spelling, ..Options::default() };
     let budget = Budget::default();
     let document = Document::parse("true", &budget).ok()?;
     let grammar = convert(&document, &options, &budget).ok()?.grammar;

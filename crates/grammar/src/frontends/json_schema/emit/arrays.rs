@@ -17,7 +17,7 @@ use super::layout::{Around, Depth};
 use super::objects::Parts;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Variant, Variants};
-use crate::ir::{ExprId, RuleOptions};
+use crate::ir::{Escapes, ExprId, RuleOptions};
 
 /// So many items of different schemas may be listed one by one where no two are equal.
 const MAX_TUPLE: usize = 64;
@@ -158,6 +158,7 @@ impl Emitter<'_> {
             counters: counters.into(),
             implies: Box::default(),
             unique: false,
+            escapes: Escapes::default(),
         };
         let may_be_empty = shape.min == 0 && shape.contains.iter().all(|count| count.min == 0);
         self.bracketed(("[", "]"), around, layout, parts, may_be_empty)
@@ -217,16 +218,19 @@ impl Emitter<'_> {
             entries.push(once(None, parts.add(literal)));
         }
         let mut others = Vec::new();
-        match &set.texts {
+        let spelling = self.expander.options.spelling;
+        let escapes = match &set.texts {
             TextSet::Finite(texts) => {
                 entries.extend(texts.iter().map(|text| once(Some(text.clone()), nothing)));
+                spelling.key_escapes()
             }
             TextSet::Language { .. } => {
                 let keys = self.written(&set.texts)?;
                 let variants = smallvec![Variant { value: nothing, counters: smallvec![0] }];
                 others.push(Others { keys: Some(parts.add(keys)), variants });
+                spelling.text_escapes()
             }
-        }
+        };
         let layout = List {
             order: Order::Any,
             separator,
@@ -235,6 +239,7 @@ impl Emitter<'_> {
             counters: Box::new([Count { min: shape.min.max(1), max: shape.max }]),
             implies: Box::default(),
             unique: true,
+            escapes,
         };
         let builder = self.builder();
         let list = builder.members(layout, parts.0);
@@ -270,6 +275,7 @@ impl Emitter<'_> {
             let TextSet::Finite(texts) = &set.texts else {
                 return Err(Error::unsupported("uniqueItems beside strings of different schemas"));
             };
+            let escapes = self.expander.options.spelling.key_escapes();
             let mut listed = Vec::new();
             for text in listed_scalars(&set)? {
                 let literal = self.builder().bytes(&text);
@@ -278,7 +284,7 @@ impl Emitter<'_> {
             for text in texts.iter() {
                 let builder = self.builder();
                 let (quote, body) = (builder.bytes("\""), builder.bytes(&**text));
-                let body = builder.json_text(body);
+                let body = builder.json_text(body, escapes);
                 listed.push((format!("\"{text}"), builder.seq([quote, body, quote])));
             }
             values.push(listed);

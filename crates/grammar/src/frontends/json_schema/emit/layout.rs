@@ -1,6 +1,6 @@
 //! White space and separators: how the parts of a value are put together.
 
-use super::super::Options;
+use super::super::{Options, Spelling};
 use crate::error::Result;
 use crate::frontends::regex;
 use crate::ir::{Builder, ExprId};
@@ -11,6 +11,11 @@ use crate::regular::CharSet;
 ///
 /// Indentation needs a rule for every depth, and a recursive schema has no last one.
 const MAX_INDENTED: u32 = 24;
+
+/// The widest indentation of a line, where white space is free and written as printers write it: sixteen levels of eight
+/// spaces, or of a tab.
+const MAX_SPACES: u32 = 128;
+const MAX_TABS: u32 = 16;
 
 /// How deep a value lies, as far as its white space depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,7 +70,7 @@ impl Layout {
         let key = read("the separator of keys", &patterns.key_separator)?;
         let style = match (whitespace, options.any_whitespace, options.indent) {
             (Some(pattern), ..) => Style::Free { space: builder.optional(pattern) },
-            (None, true, _) => Style::Free { space: Self::free(builder, options.max_whitespace) },
+            (None, true, _) => Style::Free { space: Self::free(builder, options) },
             (None, false, None) => Style::Line,
             (None, false, Some(width)) => Style::Indented { width },
         };
@@ -101,9 +106,24 @@ impl Layout {
         }
     }
 
-    fn free(builder: &mut Builder, most: Option<u32>) -> ExprId {
+    fn free(builder: &mut Builder, options: &Options) -> ExprId {
+        if options.spelling == Spelling::Canonical && options.max_whitespace.is_none() {
+            return Self::printed(builder);
+        }
         let space = builder.class(CharSet::new([('\t', '\n'), ('\r', '\r'), (' ', ' ')]));
-        builder.repeat(space, 0, most)
+        builder.repeat(space, 0, options.max_whitespace)
+    }
+
+    /// What pretty printers write: nothing, a space, or a line break and the indentation of the next line.
+    fn printed(builder: &mut Builder) -> ExprId {
+        let (space, tab, line_break) = (builder.bytes(" "), builder.bytes("\t"), builder.bytes("\n"));
+        let indentation =
+            [builder.repeat(space, 1, Some(MAX_SPACES)), builder.repeat(tab, 1, Some(MAX_TABS))];
+        let indentation = builder.alt(indentation);
+        let indentation = builder.optional(indentation);
+        let line = builder.seq([line_break, indentation]);
+        let some = builder.alt([space, line]);
+        builder.optional(some)
     }
 
     /// What stands between a key and its value.

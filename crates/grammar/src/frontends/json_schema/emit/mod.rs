@@ -18,16 +18,17 @@ use std::rc::Rc;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 
+use super::Spelling;
 use super::documents::{Json, SchemaId};
 use super::expand::{Expander, UNWRITTEN};
 use super::keywords;
 use super::report::{Finding, Outcome};
 use super::values::ValueSet;
 use super::values::formula::{Formula, FormulaId};
-use super::values::numbers::{self, Spelling};
-use super::values::texts::TextSet;
+use super::values::numbers::{self, Forms};
+use super::values::texts::{TextSet, prefix_tree};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::ir::{Automaton, Builder, ExprId, Grammar, RuleId, RuleOptions};
+use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar, RuleId, RuleOptions};
 use crate::passes::analysis::productive;
 use layout::{Depth, Layout};
 use objects::Form;
@@ -36,6 +37,9 @@ pub(super) use outline::machine;
 
 /// There is room for the expressions of so many formulas at first; most schemas have no more.
 const EXPECTED: usize = 28;
+
+/// What helps where a value has no canonical text.
+const ANY_SPELLING: &str = "spelling=\"any\" writes them";
 
 /// Emits the rules of one conversion.
 pub(super) struct Emitter<'b> {
@@ -282,23 +286,56 @@ impl Emitter<'_> {
 
     /// The numbers of a set.
     fn numbers(&mut self, set: &ValueSet) -> Result<ExprId> {
-        let key = (set.numbers.clone(), set.digits_only);
+        let is_canonical = self.expander.options.spelling == Spelling::Canonical;
+        let forms =
+            Forms { integers_as_floats: !set.digits_only, canonical: is_canonical, ..Forms::default() };
+        let key = (set.numbers.clone(), forms);
         let languages = &mut self.expander.algebra.languages;
-        if let Some(&known) = languages.known.numbers.get(&key) {
-            return Ok(known);
+        let expr = if let Some(&known) = languages.known.numbers.get(&key) {
+            known
+        } else {
+            let expr = numbers::emit(&set.numbers, forms, &mut languages.builder, languages.budget)?;
+            languages.known.numbers.insert(key, expr);
+            expr
+        };
+        if !is_canonical {
+            return Ok(expr);
         }
-        let spelling = Spelling { integers_as_floats: !set.digits_only, ..Spelling::default() };
-        let expr = numbers::emit(&set.numbers, spelling, &mut languages.builder, languages.budget)?;
-        languages.known.numbers.insert(key, expr);
+        self.expander.gives_up |= set.numbers.gives_up();
+        let floats = self.expander.listed_floats.iter().filter(|(value, _)| set.numbers.lists(value));
+        let floats: Vec<&str> = floats.map(|(_, text)| &**text).collect();
+        let builder = &mut self.expander.algebra.languages.builder;
+        let floats: Vec<ExprId> = floats.into_iter().map(|text| builder.bytes(text)).collect();
+        let expr = builder.alt([expr].into_iter().chain(floats));
+        if *builder.expr(expr) == Expr::Never {
+            self.expander.unwritten.get_or_insert_with(|| {
+                Error::unsupported(format!(
+                    "{UNWRITTEN}: the numbers are beyond a double, or have more digits than canonical spelling writes"
+                ))
+                .with_help(ANY_SPELLING)
+            });
+        }
         Ok(expr)
     }
 
     /// A JSON string of a set of texts.
     fn text(&mut self, texts: &TextSet) -> Result<ExprId> {
-        let text = self.written(texts)?;
+        let spelling = self.expander.options.spelling;
+        let body = match texts {
+            TextSet::Finite(listed) if spelling == Spelling::Canonical => {
+                let spelled = listed.iter().filter_map(|text| spelling.key_escapes().only_spelling(text));
+                let mut spelled: Vec<String> = spelled.collect();
+                spelled.sort_unstable();
+                let spelled: Vec<&str> = spelled.iter().map(String::as_str).collect();
+                prefix_tree(self.builder(), &spelled)
+            }
+            _ => {
+                let text = self.written(texts)?;
+                self.builder().json_text(text, spelling.text_escapes())
+            }
+        };
         let builder = self.builder();
         let quote = builder.bytes("\"");
-        let body = builder.json_text(text);
         Ok(builder.seq([quote, body, quote]))
     }
 
@@ -318,7 +355,10 @@ impl Emitter<'_> {
             });
             return Ok(self.builder().never());
         }
-        let text = texts.expr(languages)?;
+        let text = match texts.brief(languages)? {
+            Some(brief) => brief,
+            None => texts.expr(languages)?,
+        };
         languages.settled(text)
     }
 

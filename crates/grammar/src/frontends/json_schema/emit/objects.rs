@@ -113,6 +113,7 @@ impl Emitter<'_> {
             counters: counters.into(),
             implies,
             unique: true,
+            escapes: self.expander.options.spelling.key_escapes(),
         };
         Ok((layout, list.parts))
     }

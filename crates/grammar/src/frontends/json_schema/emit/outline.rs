@@ -17,7 +17,7 @@ use super::super::values::formula::FormulaId;
 use super::super::values::numbers::NumberSet;
 use super::super::values::objects::ObjectShape;
 use super::super::values::texts::TextSet;
-use super::super::{Options, Patterns, Purpose, Style};
+use super::super::{Options, Patterns, Purpose, Spelling, Style};
 use super::layout::Layout;
 use super::objects::names;
 use super::{Emitter, UsualScalars, any_value};
@@ -72,13 +72,15 @@ struct Beginning {
 impl Beginning {
     /// The beginning for some options, which are plain; none if it cannot be made, which a test excludes.
     fn of(options: &Options) -> Option<&'static Self> {
-        static KNOWN: [OnceLock<Option<Beginning>>; 4] = [const { OnceLock::new() }; 4];
-        let at = 2 * usize::from(options.strict_mode) + usize::from(options.any_order);
-        KNOWN[at].get_or_init(|| Beginning::make(options.strict_mode, options.any_order).ok()).as_ref()
+        static KNOWN: [OnceLock<Option<Beginning>>; 8] = [const { OnceLock::new() }; 8];
+        let which = [options.spelling == Spelling::Canonical, options.strict_mode, options.any_order];
+        let at = which.iter().fold(0, |at, &is| 2 * at + usize::from(is));
+        KNOWN[at].get_or_init(|| Beginning::make(options).ok()).as_ref()
     }
 
-    fn make(strict_mode: bool, any_order: bool) -> Result<Self> {
-        let options = Options { strict_mode, any_order, ..Options::default() };
+    fn make(options: &Options) -> Result<Self> {
+        let &Options { strict_mode, any_order, spelling, .. } = options;
+        let options = Options { strict_mode, any_order, spelling, ..Options::default() };
         let budget = Budget::default();
         let ready = any_value::containers(&options);
         let builder = match &ready {
@@ -144,6 +146,7 @@ fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Op
         facts: beginning.facts.clone(),
         joints,
         order: if options.any_order { Order::Any } else { Order::Declared },
+        escapes: options.spelling.key_escapes(),
         values: sketch.values,
         objects: sketch.objects,
         arrays: sketch.arrays,

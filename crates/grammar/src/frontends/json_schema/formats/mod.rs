@@ -34,6 +34,7 @@ mod tests;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::Result;
+use crate::frontends::regex::{Syntax, parse_named};
 use crate::ir::{Automaton, Builder, ExprId, Fragment};
 use crate::limits::{Budget, Limits};
 use crate::regular::determinize;
@@ -110,6 +111,20 @@ pub fn language(name: &str, builder: &mut Builder, budget: &Budget) -> Option<Re
     Some(find(name)?.language(builder, budget))
 }
 
+/// What is written of the format `name` where nothing asks for the rest of it, if that is less than its language.
+pub fn brief(name: &str, builder: &mut Builder, budget: &Budget) -> Option<Result<ExprId>> {
+    let (name, kept) = BRIEF.iter().find(|(known, _)| *known == name)?;
+    let make = || {
+        let (mut own, budget) = (Builder::new(&Limits::default()), Budget::default());
+        let (few, source) = parse_named(FEW_DIGITS, &Syntax::whole(), &mut own, &budget)?;
+        let whole = language(name, &mut own, &budget).unwrap_or_else(|| Ok(own.never()))?;
+        let both = own.and([whole, few]);
+        let dfa = Arc::new(determinize(&own, both, &budget)?);
+        Ok(Automaton { source: format!("(Format(\"{name}\") & {source})").into(), dfa: dfa.into() })
+    };
+    Some(budget.tick().and_then(|()| made_once(kept, make)).map(|known| builder.automaton(known.clone())))
+}
+
 /// The format `name`, or `None` where no format has that name.
 pub fn find(name: &str) -> Option<&'static Format> {
     REGISTRY.iter().find(|format| format.name == name)
@@ -118,6 +133,21 @@ pub fn find(name: &str) -> Option<&'static Format> {
 /// The names of all formats.
 pub fn names() -> impl Iterator<Item = &'static str> {
     REGISTRY.iter().map(|format| format.name)
+}
+
+/// A fraction of a second of at most nine digits, or none: RFC 3339 allows any number of them.
+const FEW_DIGITS: &str = r"[^.]*(\.[0-9]{1,9}[^.0-9][^.]*)?";
+
+/// What becomes of fractions of seconds where nothing asks for long ones.
+pub const BRIEF_NOTE: &str =
+    "a fraction of a second has at most nine digits, unless what stands beside it asks for more";
+
+/// The formats with fractions of seconds, without the long ones.
+static BRIEF: [(&str, OnceLock<Automaton>); 2] = [("date-time", OnceLock::new()), ("time", OnceLock::new())];
+
+/// Whether less of the format `name` is written than its language, where nothing asks for the rest.
+pub fn is_brief(name: &str) -> bool {
+    BRIEF.iter().any(|(known, _)| *known == name)
 }
 
 /// All formats, in the order of the documentation.

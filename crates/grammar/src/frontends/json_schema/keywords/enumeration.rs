@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
-use super::super::values::numbers::{Decimal, NumberSet};
+use super::super::values::numbers::NumberSet;
 use super::super::values::texts::TextSet;
 use super::super::values::{MAX_SHAPES, ValueSet};
 use super::read;
@@ -30,7 +30,7 @@ pub(super) fn apply<'b>(
             Json::Null => listed.null = true,
             Json::Bool(true) => listed.truth = true,
             Json::Bool(false) => listed.falsity = true,
-            Json::Number(text) => numbers.push(Decimal::parse(text)?),
+            Json::Number(text) => numbers.push(expander.listed_number(text)?),
             other => {
                 let one = expander.constant_set(other)?;
                 listed = listed.unite(&one, &mut expander.algebra)?;

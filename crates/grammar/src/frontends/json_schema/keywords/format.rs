@@ -4,7 +4,7 @@ use super::super::documents::Json;
 use super::super::expand::{Expander, Schema};
 use super::super::report::Outcome;
 use super::super::values::ValueSet;
-use super::super::{Formats, formats};
+use super::super::{Formats, Spelling, formats};
 use super::read;
 use crate::error::Result;
 
@@ -28,8 +28,12 @@ pub(super) fn apply(
     };
     let texts = texts?;
     expander.narrow_texts(set, &texts)?;
-    if let Some(note) = formats::find(name).and_then(|format| format.narrower) {
-        expander.note(schema.at, "format", Outcome::Narrowed, note);
+    let is_brief = expander.options.spelling == Spelling::Canonical && formats::is_brief(name);
+    let brief = is_brief.then_some(formats::BRIEF_NOTE);
+    let narrower = formats::find(name).and_then(|format| format.narrower);
+    let notes: Vec<&str> = narrower.into_iter().chain(brief).collect();
+    if !notes.is_empty() {
+        expander.note(schema.at, "format", Outcome::Narrowed, notes.join("; "));
     }
     Ok(())
 }

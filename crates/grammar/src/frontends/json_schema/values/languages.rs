@@ -16,7 +16,7 @@ use crate::limits::Budget;
 use crate::regular::{self, CharSet, Dfa};
 
 use super::keys::Region;
-use super::numbers::NumberSet;
+use super::numbers::{Forms, NumberSet};
 use super::texts::{TextSet, least, outside_of_length};
 
 /// The expressions of texts, and the automata of those that somebody asked about.
@@ -44,8 +44,10 @@ pub struct Known {
     made: FxHashMap<ExprId, ExprId>,
     /// How patterns split all keys.
     pub(super) regions: FxHashMap<Box<[ExprId]>, Rc<[Region]>>,
-    /// Sets of numbers as expressions, and whether they are spelled with digits only: most schemas have few sets.
-    pub numbers: FxHashMap<(NumberSet, bool), ExprId>,
+    /// Sets of numbers as expressions, by the forms in which they are written: most schemas have few sets.
+    pub numbers: FxHashMap<(NumberSet, Forms), ExprId>,
+    /// Languages of which some texts are written only if there are no others, by those that have such.
+    pub brief: FxHashMap<ExprId, ExprId>,
     /// Texts that hold none of some strings, and come before the first of them.
     pub free_texts: FxHashMap<Box<[Box<str>]>, ExprId>,
     /// Texts that hold none of some strings: a request has one such list for all of its tools.
@@ -84,6 +86,27 @@ impl<'b> Languages<'b> {
             parts.push(&none);
         }
         Some(format!("({})", parts.join(" & ")))
+    }
+
+    /// An expression with those languages in it made brief of which some texts are written rather than others.
+    pub(super) fn brief(&mut self, expr: ExprId) -> ExprId {
+        if self.known.brief.is_empty() {
+            return expr;
+        }
+        if let Some(&brief) = self.known.brief.get(&expr) {
+            return brief;
+        }
+        match self.builder.expr(expr).clone() {
+            Expr::Alt(items) => {
+                let items: Vec<ExprId> = items.into_iter().map(|item| self.brief(item)).collect();
+                self.builder.alt(items)
+            }
+            Expr::AtMost { body, most } => {
+                let body = self.brief(body);
+                self.builder.at_most(body, most)
+            }
+            _ => expr,
+        }
     }
 
     /// The automaton of `expr`.

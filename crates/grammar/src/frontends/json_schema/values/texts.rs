@@ -390,6 +390,20 @@ impl TextSet {
         Ok(words.is_none_or(|words| words >= ENDLESS))
     }
 
+    /// The expression of the texts that it writes rather than others, where there are such and others are not asked for.
+    pub fn brief(&self, languages: &mut Languages<'_>) -> Result<Option<ExprId>> {
+        let TextSet::Language { conjuncts, min, max, written_max } = self else { return Ok(None) };
+        let mut brief = conjuncts.clone();
+        for conjunct in &mut brief {
+            conjunct.expr = languages.brief(conjunct.expr);
+        }
+        if brief == *conjuncts {
+            return Ok(None);
+        }
+        let brief = TextSet::Language { conjuncts: brief, min: *min, max: *max, written_max: *written_max };
+        Ok(if brief.writes_nothing(languages)? { None } else { Some(brief.expr(languages)?) })
+    }
+
     /// The expression of the texts that it writes.
     pub fn expr(&self, languages: &mut Languages<'_>) -> Result<ExprId> {
         let (conjuncts, min, max) = match self {

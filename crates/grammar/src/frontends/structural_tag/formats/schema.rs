@@ -31,6 +31,7 @@ pub(super) fn json_schema(
         any_order: fields.flag("any_order", false)?,
         max_whitespace,
         style,
+        spelling: lowering.spelling,
         excludes: fields.excludes()?.into_iter().map(String::from).collect(),
         ..Options::default()
     };
@@ -44,7 +45,8 @@ pub(super) fn qwen_xml(
     _: Context<'_>,
 ) -> Result<Lowered> {
     let style = Style::find("qwen_xml").unwrap_or_default();
-    lower(lowering, fields, &Options { style, ..Options::default() })
+    let options = Options { style, spelling: lowering.spelling, ..Options::default() };
+    lower(lowering, fields, &options)
 }
 
 fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options) -> Result<Lowered> {

@@ -23,12 +23,23 @@ mod text;
 mod tests;
 
 pub use decimal::Decimal;
-pub use emit::{Spelling, emit};
+pub use emit::{Forms, emit};
 pub use set::NumberSet;
+pub(crate) use text::float_text;
 
 use crate::error::Result;
-use crate::ir::Automaton;
+use crate::ir::{Automaton, Builder, RuleOptions};
 use crate::limits::Budget;
+
+/// The rule of all numbers in canonical spelling, as EBNF text under this name.
+pub(crate) fn canonical_rule(name: &str, budget: &Budget) -> Result<String> {
+    let mut builder = Builder::new(budget.limits());
+    let rule = builder.declare("root");
+    let forms = Forms { canonical: true, ..Forms::default() };
+    let body = emit(&NumberSet::all(), forms, &mut builder, budget)?;
+    builder.define(rule, body, RuleOptions::default());
+    Ok(builder.finish(rule)?.to_string().replacen("root", name, 1))
+}
 
 /// The automaton that `text` describes: plain decimal spellings without a sign; with a point only if `points`.
 pub(crate) fn decimals(text: &str, points: bool, budget: &Budget) -> Result<Automaton> {

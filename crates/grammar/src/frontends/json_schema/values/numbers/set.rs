@@ -15,6 +15,7 @@
 
 use super::condition::Condition;
 use super::decimal::Decimal;
+use super::emit::gives_up;
 use super::interval::{Cut, Interval, Side};
 use super::steps;
 use crate::error::{Error, ErrorKind, Result};
@@ -185,6 +186,16 @@ impl NumberSet {
             };
         }
         Some(count)
+    }
+
+    /// Whether some of its numbers have no canonical form.
+    pub fn gives_up(&self) -> bool {
+        gives_up(self)
+    }
+
+    /// Whether `value` is in the set, and its neighbours are not.
+    pub fn lists(&self, value: &Decimal) -> bool {
+        self.pieces.iter().any(|piece| piece.interval.as_point() == Some(value))
     }
 
     /// Whether all of them are whole.

@@ -1,12 +1,13 @@
 //! Emitted texts and the algebra, both against exact arithmetic.
 
 mod algebra;
+mod canonical;
 mod decimals;
 mod hostile;
 mod known;
 mod random;
 
-use super::{Decimal, NumberSet, Spelling, emit};
+use super::{Decimal, Forms, NumberSet, emit};
 use crate::ir::{Builder, RuleOptions};
 use crate::regular::{Dfa, determinize};
 use crate::{Budget, Limits, Result};
@@ -48,21 +49,21 @@ fn condition(text: &str) -> NumberSet {
     }
 }
 
-fn try_language(set: &NumberSet, spelling: Spelling) -> Result<Dfa> {
+fn try_language(set: &NumberSet, forms: Forms) -> Result<Dfa> {
     let budget = Budget::default();
     let mut builder = Builder::new(&Limits::default());
-    let expr = emit(set, spelling, &mut builder, &budget)?;
+    let expr = emit(set, forms, &mut builder, &budget)?;
     determinize(&builder, expr, &budget)
 }
 
 fn language(set: &NumberSet) -> Dfa {
-    try_language(set, Spelling::default()).unwrap()
+    try_language(set, Forms::default()).unwrap()
 }
 
 /// The expression of a set as EBNF, and how many expressions were made for it.
-fn printed(set: &NumberSet, spelling: Spelling) -> String {
+fn printed(set: &NumberSet, forms: Forms) -> String {
     let mut builder = Builder::new(&Limits::default());
-    let expr = emit(set, spelling, &mut builder, &Budget::default()).unwrap();
+    let expr = emit(set, forms, &mut builder, &Budget::default()).unwrap();
     let root = builder.declare("root");
     builder.define(root, expr, RuleOptions::default());
     let text = builder.finish(root).unwrap().to_string();

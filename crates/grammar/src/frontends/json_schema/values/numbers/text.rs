@@ -93,3 +93,17 @@ fn parse_condition(text: &str) -> Result<Option<Condition>> {
     }
     Condition::new(everywhere, terms).map(Some)
 }
+
+/// How Python writes the double that a JSON text spells, if it is one.
+pub(crate) fn float_text(text: &str) -> Option<String> {
+    const PLAIN: std::ops::Range<i32> = -4..16;
+    let value: f64 = text.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let scientific = format!("{value:e}");
+    let (mantissa, exponent) = scientific.split_once('e')?;
+    let exponent: i32 = exponent.parse().ok()?;
+    if value == 0.0 || PLAIN.contains(&exponent) {
+        return Some(format!("{value:?}"));
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    Some(format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs()))
+}

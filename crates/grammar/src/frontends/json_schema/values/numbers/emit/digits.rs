@@ -95,11 +95,19 @@ impl Chain {
 pub(super) struct Digits<'b> {
     builder: &'b mut Builder,
     fraction: Fraction,
+    /// The most places behind the point, zeros among them, if there is an end to them.
+    most: Option<u32>,
 }
 
 impl<'b> Digits<'b> {
     pub(super) fn new(builder: &'b mut Builder, fraction: Fraction) -> Self {
-        Digits { builder, fraction }
+        Digits { builder, fraction, most: None }
+    }
+
+    /// The same with at most so many places behind the point. The ends of intervals have no more of them, and are in the
+    /// interval.
+    pub(super) fn within(self, most: Option<u32>) -> Self {
+        Digits { most, ..self }
     }
 
     /// The numbers of `interval`, which lies at or above zero.
@@ -242,7 +250,7 @@ impl<'b> Digits<'b> {
         let first = if nines.is_some() {
             self.free_rest(high.whole, start)
         } else if high.closed && self.fraction != Fraction::Never {
-            let zeros = self.zeros(1);
+            let zeros = self.zeros(1, start - high.whole);
             Rest { ends: true, more: self.dotted(start == high.whole, zeros) }
         } else {
             Rest { ends: high.closed, more: self.builder.never() }
@@ -316,13 +324,16 @@ impl<'b> Digits<'b> {
     fn places_after(&mut self, read: usize) -> ExprId {
         match self.fraction {
             Fraction::Never => self.builder.never(),
-            Fraction::Free => self.some_digits(1, None),
+            Fraction::Free => match self.most.map(|most| (most as usize).saturating_sub(read)) {
+                Some(0) => self.builder.never(),
+                most => self.some_digits(1, most),
+            },
             Fraction::Places(places) if read < places as usize => {
                 let digits = self.some_digits(1, Some(places as usize - read));
-                let zeros = self.zeros(0);
+                let zeros = self.zeros(0, places as usize);
                 self.builder.seq([digits, zeros])
             }
-            Fraction::Places(_) => self.zeros(1),
+            Fraction::Places(_) => self.zeros(1, read),
         }
     }
 
@@ -334,7 +345,7 @@ impl<'b> Digits<'b> {
 
     /// Digits that are not all zero, behind the point.
     fn positive(&mut self, point_due: bool) -> ExprId {
-        let zeros = self.zeros(0);
+        let zeros = self.zeros(0, 0);
         let digit = self.digit(1, 9);
         let rest = self.some_digits(0, None);
         let positive = self.builder.seq([zeros, digit, rest]);
@@ -391,9 +402,14 @@ impl<'b> Digits<'b> {
         self.builder.repeat(digit, least as u32, most.map(|most| most as u32))
     }
 
-    fn zeros(&mut self, least: u32) -> ExprId {
+    /// Zeros behind the point, after `read` other places.
+    fn zeros(&mut self, least: u32, read: usize) -> ExprId {
+        let most = self.most.map(|most| most.saturating_sub(read as u32));
+        if most.is_some_and(|most| most < least) {
+            return self.builder.never();
+        }
         let zero = self.digit(0, 0);
-        self.builder.repeat(zero, least, None)
+        self.builder.repeat(zero, least, most)
     }
 
     /// One digit of a range, which may be empty.

@@ -48,8 +48,15 @@ impl Exponents {
         Exponents { low: Some(exponent), high: Some(exponent) }
     }
 
-    fn contains(self, exponent: i32) -> bool {
+    pub(super) fn contains(self, exponent: i32) -> bool {
         self.low.is_none_or(|low| low <= exponent) && self.high.is_none_or(|high| exponent <= high)
+    }
+
+    /// The part in a range that has both ends, if there is one.
+    pub(super) fn within(self, range: Self) -> Option<Self> {
+        let low = self.low.max(range.low);
+        let high = range.high.map(|high| self.high.map_or(high, |own| own.min(high)));
+        (low <= high).then_some(Exponents { low, high })
     }
 
     /// The part strictly between two exponents, where there is one.

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::super::condition::Condition;
 use super::super::decimal::Decimal;
 use super::super::interval::Cut;
-use super::{NumberSet, Spelling};
+use super::{Forms, NumberSet};
 use crate::error::Result;
 use crate::ir::{Automaton, Builder, ExprId, Fragment, RuleOptions};
 use crate::limits::Budget;
@@ -26,21 +26,21 @@ const MAX_PIECES: usize = 8;
 /// A set whose expression takes more than this is not remembered.
 const MAX_BYTES: usize = 64 << 10;
 
-type Known = HashMap<(NumberSet, Spelling), Arc<Fragment>>;
+type Known = HashMap<(NumberSet, Forms), Arc<Fragment>>;
 
 static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
 
 /// The JSON spellings of the numbers of a set.
-pub fn emit(set: &NumberSet, spelling: Spelling, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
+pub fn emit(set: &NumberSet, forms: Forms, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
     if set.pieces().len() > MAX_PIECES {
-        return super::compute(set, spelling, builder, budget);
+        return super::compute(set, forms, builder, budget);
     }
-    let key = (set.clone(), spelling);
+    let key = (set.clone(), forms);
     let known = KNOWN.lock().get(&key).cloned();
     if let Some(known) = known {
         return known.copy_into(builder, budget);
     }
-    let fragment = Arc::new(make(set, spelling, budget)?);
+    let fragment = Arc::new(make(set, forms, budget)?);
     if fragment.memory_bytes() <= MAX_BYTES {
         let mut all = KNOWN.lock();
         if all.len() >= MAX_SETS {
@@ -52,11 +52,11 @@ pub fn emit(set: &NumberSet, spelling: Spelling, builder: &mut Builder, budget: 
 }
 
 /// The expression of a set, by itself.
-fn make(set: &NumberSet, spelling: Spelling, budget: &Budget) -> Result<Fragment> {
+fn make(set: &NumberSet, forms: Forms, budget: &Budget) -> Result<Fragment> {
     let mut own = Builder::new(budget.limits());
     let rule = own.declare("root");
-    let expr = super::compute(set, spelling, &mut own, budget)?;
-    if !is_common(set) {
+    let expr = super::compute(set, forms, &mut own, budget)?;
+    if forms.canonical || !is_common(set) {
         return Ok(Fragment::new(&own, expr));
     }
     own.define(rule, expr, RuleOptions::default());

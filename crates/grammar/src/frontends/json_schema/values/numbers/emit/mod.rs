@@ -11,11 +11,14 @@
 //!   too.
 //! - Single numbers likewise.
 //!
+//! Of these, [`Forms::canonical`] leaves what programs write: see `canonical`.
+//!
 //! Which form a piece of the set gets: digits and classes for intervals, and for grids of a power of ten, which cost a
 //! step for each digit of an end (`digits`); a list for a few numbers; and an automaton of remainders for the rest
 //! (`automaton`), within the limit on states.
 
 mod automaton;
+mod canonical;
 mod digits;
 mod exponent;
 mod memo;
@@ -23,6 +26,7 @@ mod residues;
 mod trackers;
 
 pub(super) use self::automaton::automaton;
+pub(super) use self::canonical::gives_up;
 use self::digits::{Digits, Fraction};
 use self::exponent::{Exponents, LARGE, PLACES, SMALL};
 pub use self::memo::emit;
@@ -36,29 +40,34 @@ use crate::ir::{Builder, ExprId};
 use crate::limits::Budget;
 use crate::regular::CharSet;
 
-/// Which spellings of a number are accepted.
+/// Which forms of a number are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Spelling {
+pub struct Forms {
     /// Whether a whole number may be spelled as `1.0` or `1e3` where only whole numbers are wanted. Draft 4 says no.
     pub integers_as_floats: bool,
     /// Whether zero may be spelled as `-0` where no number below zero is wanted. It is valid, and leads astray a model
     /// that starts with a minus. Where there are numbers below zero, `-0` is always accepted.
     pub negative_zero: bool,
+    /// Whether only those are accepted in which programs write numbers; then the others say nothing.
+    pub canonical: bool,
 }
 
-impl Default for Spelling {
+impl Default for Forms {
     fn default() -> Self {
-        Spelling { integers_as_floats: true, negative_zero: true }
+        Forms { integers_as_floats: true, negative_zero: true, canonical: false }
     }
 }
 
 /// The JSON spellings of the numbers of a set, found anew.
-fn compute(set: &NumberSet, spelling: Spelling, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
-    let mut emitter = Emitter { builder, budget, spelling };
+fn compute(set: &NumberSet, forms: Forms, builder: &mut Builder, budget: &Budget) -> Result<ExprId> {
+    let mut emitter = Emitter { builder, budget, forms, places: None };
+    if forms.canonical {
+        return canonical::compute(&mut emitter, set);
+    }
     let from_zero = NumberSet::at_least(Decimal::zero());
     let positive = set.intersect(&from_zero, budget)?;
     let mut negative = set.negated().intersect(&from_zero, budget)?;
-    if !spelling.negative_zero && negative.single().is_some_and(Decimal::is_zero) {
+    if !forms.negative_zero && negative.single().is_some_and(Decimal::is_zero) {
         negative = NumberSet::none();
     }
     let minus = emitter.builder.bytes(b"-");
@@ -85,7 +94,9 @@ const MANTISSA_STATES: u64 = 20_000;
 struct Emitter<'b> {
     builder: &'b mut Builder,
     budget: &'b Budget,
-    spelling: Spelling,
+    forms: Forms,
+    /// The most places behind the point, zeros among them, where there is an end to them.
+    places: Option<u32>,
 }
 
 impl Emitter<'_> {
@@ -104,7 +115,7 @@ impl Emitter<'_> {
 
     /// Single numbers.
     fn points(&mut self, points: &[&Decimal]) -> Result<ExprId> {
-        let floats = self.spelling.integers_as_floats;
+        let floats = self.forms.integers_as_floats;
         let mut parts = vec![self.listed(points.iter().copied(), floats)?];
         for &point in points {
             let place = point.highest_place();
@@ -124,7 +135,8 @@ impl Emitter<'_> {
         for number in numbers {
             self.budget.tick()?;
             let fraction = if number.is_integer() { Fraction::Never } else { Fraction::Free };
-            let digits = Digits::new(self.builder, fraction).interval(&Interval::point(number));
+            let mut digits = Digits::new(self.builder, fraction).within(self.places);
+            let digits = digits.interval(&Interval::point(number));
             if number.is_integer() { whole.push(digits) } else { parts.push(digits) }
         }
         let whole = self.builder.alt(whole);
@@ -134,7 +146,7 @@ impl Emitter<'_> {
 
     /// The numbers of a piece that is more than a point.
     fn piece(&mut self, piece: &Piece) -> Result<ExprId> {
-        if piece.condition.is_whole() && !self.spelling.integers_as_floats {
+        if piece.condition.is_whole() && !self.forms.integers_as_floats {
             return self.plain(piece, false);
         }
         let is_open = piece.interval.high == Cut::End;
@@ -174,7 +186,9 @@ impl Emitter<'_> {
     /// The plain spellings of the numbers of a piece; without `points`, those without a point.
     fn plain(&mut self, piece: &Piece, points: bool) -> Result<ExprId> {
         if piece.interval.as_point().is_some() || piece.condition.is_anything() {
-            return Ok(Digits::new(self.builder, Fraction::Free).interval(&piece.interval));
+            return Ok(Digits::new(self.builder, Fraction::Free)
+                .within(self.places)
+                .interval(&piece.interval));
         }
         match piece.condition.single_step() {
             Some(step) if step.is_power_of_ten() => Ok(self.power_of_ten(piece, step.lowest_place(), points)),
@@ -186,7 +200,7 @@ impl Emitter<'_> {
     fn power_of_ten(&mut self, piece: &Piece, exponent: i32, points: bool) -> ExprId {
         if exponent < 0 {
             let fraction = Fraction::Places(exponent.unsigned_abs());
-            return Digits::new(self.builder, fraction).interval(&piece.interval);
+            return Digits::new(self.builder, fraction).within(self.places).interval(&piece.interval);
         }
         let counts = piece.interval.shifted(-exponent);
         let mut digits = Vec::new();
@@ -246,7 +260,7 @@ impl Emitter<'_> {
     /// Whole digits, and perhaps a point with zeros behind.
     fn with_zeros(&mut self, digits: ExprId) -> ExprId {
         let (point, zero) = (self.builder.bytes(b"."), self.builder.bytes(b"0"));
-        let zeros = self.builder.repeat(zero, 1, None);
+        let zeros = self.builder.repeat(zero, 1, self.places);
         let fraction = self.builder.seq([point, zeros]);
         let fraction = self.builder.optional(fraction);
         self.builder.seq([digits, fraction])

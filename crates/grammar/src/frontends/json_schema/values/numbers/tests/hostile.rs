@@ -9,7 +9,7 @@ use crate::ErrorKind;
 fn size(text: &str) -> usize {
     let set = set(text);
     let started = Instant::now();
-    let size = printed(&set, Spelling::default()).len();
+    let size = printed(&set, Forms::default()).len();
     assert!(started.elapsed() < Duration::from_millis(500), "{text} took {:?}", started.elapsed());
     size
 }
@@ -60,7 +60,7 @@ fn common_sets_are_small() {
 fn small_steps_have_small_automata() {
     for (text, most) in [("int %2", 30), ("int %5", 30), ("int %25", 40), ("int %1e9", 100), ("int %3", 40)] {
         let set = set(text);
-        let spelling = Spelling { integers_as_floats: false, negative_zero: true };
+        let spelling = Forms { integers_as_floats: false, negative_zero: true, canonical: false };
         let states = try_language(&set, spelling).unwrap().len();
         assert!(states <= most, "{text} has {states} states");
     }
@@ -68,11 +68,11 @@ fn small_steps_have_small_automata() {
 
 #[test]
 fn large_prime_steps_are_refused_unless_bounded() {
-    let error = try_language(&set("%1000003"), Spelling::default()).unwrap_err();
+    let error = try_language(&set("%1000003"), Forms::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
     let language = language(&set("%1000003 >=0 <=100000000"));
     assert!(language.matches(b"1000003") && language.matches(b"99000297.0") && !language.matches(b"1000004"));
-    let error = try_language(&set("int %0.123456789"), Spelling::default()).unwrap_err();
+    let error = try_language(&set("int %0.123456789"), Forms::default()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
 }
 

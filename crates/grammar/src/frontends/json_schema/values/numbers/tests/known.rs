@@ -66,7 +66,7 @@ fn multiples() {
 
 #[test]
 fn the_minus_of_zero() {
-    let spelling = Spelling { integers_as_floats: true, negative_zero: false };
+    let spelling = Forms { integers_as_floats: true, negative_zero: false, canonical: false };
     let accepts =
         |text: &str, spelled: &str| try_language(&set(text), spelling).unwrap().matches(spelled.as_bytes());
     assert!(
@@ -79,7 +79,7 @@ fn the_minus_of_zero() {
 
 #[test]
 fn whole_numbers_of_draft_4() {
-    let spelling = Spelling { integers_as_floats: false, negative_zero: true };
+    let spelling = Forms { integers_as_floats: false, negative_zero: true, canonical: false };
     for text in ["int", "int >=0 <=9", "int %7", "=5 int", "int %10"] {
         let language = try_language(&set(text), spelling).unwrap();
         for spelled in ["0.0", "5.0", "7.0", "1e1", "0e0", "7e0"] {
@@ -91,10 +91,10 @@ fn whole_numbers_of_draft_4() {
 #[test]
 fn expressions_read_well() {
     assert_eq!(
-        printed(&set(""), Spelling::default()),
+        printed(&set(""), Forms::default()),
         r#""-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([Ee] [+\-]? [0-9]+)?"#
     );
-    let plain = Spelling { integers_as_floats: false, negative_zero: false };
+    let plain = Forms { integers_as_floats: false, negative_zero: false, canonical: false };
     assert_eq!(printed(&set("int"), plain), r#""-"? ("0" | [1-9] [0-9]*)"#);
     assert_eq!(printed(&set("int >=0 <=100"), plain), r#""0" | [1-9] [0-9]? | "100""#);
     assert_eq!(printed(&set("int >=20 <=599"), plain), "[2-9] [0-9] | [1-5] [0-9]{2}");
@@ -105,7 +105,7 @@ fn expressions_read_well() {
 fn automata_read_back() {
     for text in ["%7", "%2.5 >0.3", "int !%3 <=1000", "!int >=1 <2000", "%3 !%6 >=-1e30"] {
         let set = set(text);
-        let grammar = format!("root ::= {}\n", printed(&set, Spelling::default()));
+        let grammar = format!("root ::= {}\n", printed(&set, Forms::default()));
         assert!(grammar.contains("Decimals("), "{grammar}");
         let limits = Limits::default();
         let parsed = crate::frontends::ebnf::parse(&grammar, "root", &limits, &Budget::default()).unwrap();

@@ -1,12 +1,13 @@
 //! The spelling of one code point as an escape, while it is being read.
 
 use smallvec::SmallVec;
+use tokenstile_grammar::ir::Escapes;
 
-use super::json_text::{FIRST_LOW, LAST, SHORT, SURROGATES, paired};
+use super::json_text::{FIRST_LOW, LAST, SURROGATES, paired};
 
 /// What was read of an escape; nothing where there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Spelling {
+pub(crate) struct Escaped {
     bytes: [u8; Self::LONGEST],
     length: u8,
 }
@@ -16,7 +17,7 @@ pub(super) type CodePoints = SmallVec<[(u32, u32); 3]>;
 
 const HIGH_HALVES: (u32, u32) = (SURROGATES.0, FIRST_LOW - 1);
 
-impl Spelling {
+impl Escaped {
     /// A pair of surrogates: `\uXXXX\uXXXX`.
     const LONGEST: usize = 12;
     /// One number: `\uXXXX`.
@@ -29,7 +30,7 @@ impl Spelling {
     /// Whether an escape that was begun can go on with a byte.
     pub(crate) fn takes(self, byte: u8) -> bool {
         match self.length {
-            1 => byte == b'u' || SHORT.iter().any(|short| short.0 == byte),
+            1 => byte == b'u' || Escapes::Any.short().iter().any(|short| short.0 == byte),
             6 => byte == b'\\',
             7 => byte == b'u',
             _ => byte.is_ascii_hexdigit(),
@@ -57,7 +58,10 @@ impl Spelling {
     /// The code point, if the escape is whole.
     pub(crate) fn decoded(self) -> Option<char> {
         match *self.read() {
-            [b'\\', byte] => SHORT.iter().find(|short| short.0 == byte).map(|&(_, meant)| char::from(meant)),
+            [b'\\', byte] => {
+                let short = Escapes::Any.short().iter().find(|short| short.0 == byte);
+                short.map(|&(_, meant)| char::from(meant))
+            }
             [_, _, ref digits @ ..] if self.length as usize == Self::NUMBER => {
                 char::from_u32(filled_up(digits).0)
             }
@@ -77,6 +81,21 @@ impl Spelling {
             Some(meant) => is_needed(meant.into(), meant.into()),
             None => self.may_become().iter().any(|&(low, high)| is_needed(low, high)),
         }
+    }
+
+    /// The code points that it may become, if it is not whole, where there are just these escapes.
+    pub(super) fn may_become_among(self, escapes: Escapes) -> CodePoints {
+        let all = self.may_become();
+        let cut = |ranges: &[(u32, u32)]| -> CodePoints {
+            let parts =
+                all.iter().flat_map(|&range| ranges.iter().filter_map(move |&part| overlap(range, part)));
+            parts.collect()
+        };
+        let mut found = cut(escapes.numbered());
+        if self.length == 1 {
+            found.extend(escapes.short().iter().map(|&(_, meant)| (meant.into(), meant.into())));
+        }
+        found
     }
 
     /// The code points that it may become, if it is not whole.
@@ -116,8 +135,8 @@ fn overlap(a: (u32, u32), b: (u32, u32)) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn spelling(text: &str) -> Spelling {
-        text.bytes().fold(Spelling::default(), Spelling::with)
+    fn spelling(text: &str) -> Escaped {
+        text.bytes().fold(Escaped::default(), Escaped::with)
     }
 
     #[test]

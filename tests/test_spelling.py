@@ -1,0 +1,148 @@
+"""The spelling of JSON values as an argument: of what it is a part, and where the default comes from."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import tokenstile as xgr
+from tests.json_schema import walk
+from tokenstile.structured_output import StructuredOutputManager, StructuredOutputsParams
+from tokenstile.structured_output.single_sequence import GrammarCompiler as SingleCompiler
+
+SCHEMA = '{"type": "object", "properties": {"name": {"type": "integer"}}, "required": ["name"]}'
+TAG = {"format": {"type": "json_schema", "json_schema": {"type": "integer"}}}
+LARK = 'start: %json {"type": "integer"}'
+SPELLINGS = ["canonical", "any"]
+# A text that only one of the spellings has.
+ESCAPED = '{"\\u006eame":1}'
+
+
+@pytest.fixture
+def default():
+    """Put the default back that was there before."""
+    before = xgr.get_default_spelling()
+    yield before
+    xgr.set_default_spelling(before)
+
+
+def has(compiled, text):
+    matcher = xgr.GrammarMatcher(compiled, terminate_without_stop_token=True)
+    return matcher.accept_string(text) and matcher.is_completed()
+
+
+@pytest.mark.usefixtures("default")
+@pytest.mark.parametrize(
+    ("compile_it", "text"),
+    [
+        (lambda compiler, **options: compiler.compile_json_schema(SCHEMA, **options), ESCAPED),
+        (lambda compiler, **options: compiler.compile_structural_tag(TAG, **options), "1.0"),
+        (lambda compiler, **options: compiler.compile_lark(LARK, **options), "1.0"),
+        (lambda compiler, **options: compiler.compile_builtin_json_grammar(**options), ESCAPED),
+    ],
+    ids=["schema", "structural tag", "lark", "builtin"],
+)
+def test_a_cache_knows_both(compile_it, text):
+    """What is compiled in one spelling is not found in the other, by name or by default."""
+    compiler = xgr.GrammarCompiler(walk.INFO)
+    for spelling in (*SPELLINGS, *SPELLINGS):
+        assert has(compile_it(compiler, spelling=spelling), text) is (spelling == "any")
+        xgr.set_default_spelling(spelling)
+        assert has(compile_it(compiler), text) is (spelling == "any")
+    assert compiler.get_stats()["compilations"] == len(SPELLINGS)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda **options: xgr.Grammar.from_json_schema(SCHEMA, **options),
+        lambda **options: xgr.Grammar.from_structural_tag(TAG, **options),
+        lambda **options: xgr.Grammar.from_lark(LARK, **options),
+        xgr.Grammar.builtin_json_grammar,
+    ],
+    ids=["schema", "structural tag", "lark", "builtin"],
+)
+def test_grammars_differ(make):
+    """Grammars of two spellings are not equal, in no serialised form either."""
+    one, other = (make(spelling=spelling) for spelling in SPELLINGS)
+    assert one != other
+    assert str(one) != str(other)
+    assert one.serialize_json() != other.serialize_json()
+    for grammar in (one, other):
+        assert pickle.loads(pickle.dumps(grammar)) == grammar
+        assert xgr.Grammar.deserialize_json(grammar.serialize_json()) == grammar
+        assert xgr.Grammar.from_ebnf(str(grammar)) == grammar
+
+
+def test_compiled_forms_keep_it():
+    compiler = xgr.GrammarCompiler(walk.INFO)
+    for spelling in SPELLINGS:
+        compiled = compiler.compile_json_schema(SCHEMA, spelling=spelling)
+        again = xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), walk.INFO)
+        assert has(again, ESCAPED) is has(compiled, ESCAPED) is (spelling == "any")
+
+
+def test_a_manager_knows_both(default):
+    manager = StructuredOutputManager(walk.INFO)
+    try:
+        for at, spelling in enumerate((*SPELLINGS, None)):
+            params = StructuredOutputsParams(json=SCHEMA, spelling=spelling)
+            request = manager.grammar_init(str(at), params)
+            compiled = request.result(30).matcher.compiled_grammar
+            assert has(compiled, ESCAPED) is ((spelling or default) == "any")
+    finally:
+        manager.shutdown()
+
+
+def test_a_compiler_of_single_sequences_knows_both():
+    compiler = SingleCompiler(walk.INFO)
+    made = [compiler.compile_json_schema(SCHEMA, spelling=spelling) for spelling in SPELLINGS]
+    assert made[0].cache_key != made[1].cache_key
+    assert [has(one.compiled, ESCAPED) for one in made] == [False, True]
+    tags = [compiler.compile_structural_tag(TAG, spelling=spelling) for spelling in SPELLINGS]
+    assert [has(one.compiled, "1.0") for one in tags] == [False, True]
+
+
+def test_params_say_what_is_wrong():
+    with pytest.raises(xgr.InvalidArgumentError, match="spelling"):
+        StructuredOutputsParams(json=SCHEMA, spelling="other")
+    for wrong in ("other", 1):
+        with pytest.raises(xgr.InvalidArgumentError, match="spelling"):
+            xgr.Grammar.from_json_schema(SCHEMA, spelling=wrong)
+        with pytest.raises(xgr.InvalidArgumentError, match="spelling"):
+            xgr.set_default_spelling(wrong)
+
+
+def run(code, **variables):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+        check=False,
+    )
+    return done.stdout.strip() or done.stderr
+
+
+def test_the_environment_sets_the_default():
+    code = "import tokenstile; print(tokenstile.get_default_spelling())"
+    for spelling in SPELLINGS:
+        assert run(code, TOKENSTILE_SPELLING=spelling) == spelling
+    assert "TOKENSTILE_SPELLING must be" in run(code, TOKENSTILE_SPELLING="other")
+
+
+def test_installing_as_xgrammar_sets_the_default():
+    code = "; ".join(
+        [
+            "from tokenstile.compat import install_as_xgrammar",
+            "install_as_xgrammar(spelling={!r})",
+            "import xgrammar",
+            "print(xgrammar.get_default_spelling())",
+        ]
+    )
+    for spelling in SPELLINGS:
+        assert run(code.format(spelling)) == spelling
