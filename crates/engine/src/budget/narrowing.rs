@@ -24,7 +24,7 @@ use crate::generation::Generation;
 use crate::mask::{Row, clear_bit};
 use crate::vocab::TokenId;
 use crate::vocab::plain_rows::count_characters;
-use crate::vocab::shapes::{characters_of, meets};
+use crate::vocab::shapes::{KindSet, characters_of, meets};
 use crate::vocab::trie::{NodeIndex, Trie};
 
 /// A mask with at most so many tokens is narrowed token by token. Where assertions are checked this and the next are small,
@@ -190,18 +190,20 @@ impl<'b> Narrowing<'b> {
     fn follow_others(&mut self, places: Vec<Place>, row: &mut [u32]) {
         let index = self.generation.tokens().index();
         let (trie, kinds) = (index.trie(), self.strokes.text.kinds());
-        let is_text =
-            |place: &Place| characters_of(self.bytes_before(trie, place.node, place.depth)) & !kinds == 0;
         let mut stack: Vec<(Place, bool)> =
-            places.into_iter().map(|place| (place, is_text(&place))).collect();
+            places.into_iter().map(|place| (place, self.is_text(trie, place, kinds))).collect();
         while let Some((place, is_text)) = stack.pop() {
             for child in trie.children(place.node) {
                 if is_text && index.shapes().characters_at(child) & !kinds == 0 {
                     continue;
                 }
+                let Some(next) = self.enter(trie, place, child, row) else { continue };
+                // The last byte of a character says what it is: an end of a line and a dash may have all others in common.
                 let byte = trie.byte(child);
-                let is_text = is_text && meets(kinds, byte, byte);
-                stack.extend(self.enter(trie, place, child, row).map(|next| (next, is_text)));
+                let is_text = is_text
+                    && meets(kinds, byte, byte)
+                    && (byte < 0x80 || next.lacks > 0 || self.is_text(trie, next, kinds));
+                stack.push((next, is_text));
             }
         }
     }
@@ -242,6 +244,11 @@ impl<'b> Narrowing<'b> {
             }
         }
         true
+    }
+
+    /// Whether whole characters of some kinds lead to a place.
+    fn is_text(&self, trie: &Trie, place: Place, kinds: KindSet) -> bool {
+        characters_of(self.bytes_before(trie, place.node, place.depth)) & !kinds == 0
     }
 
     /// The bytes that lead to a node.
