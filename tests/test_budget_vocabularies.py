@@ -1,4 +1,4 @@
-"""The mask says what is accepted, for every token of ten real vocabularies, where no token or hardly one can be afforded.
+"""The mask says what is accepted, for every token of ten real vocabularies, where hardly one can be afforded any more.
 
 The tokenizers are not part of the project: where they are absent the tests are skipped.
 """
@@ -28,7 +28,16 @@ NAMES = [
     "smollm2",
 ]
 # Classes that tell characters with one lead apart, free texts, and texts that must go on.
-REGEXES = [r"\S+", r"[^\s.]+", r".+", r"[^\u2019\u3002]*", r"\w+", r'"\S*"', r"(\S+ )*\S+", r"[a-z]+(-[a-z]+)*"]
+REGEXES = [
+    r"\S+",
+    r"[^\s.]+",
+    r".+",
+    r"[^\u2019\u3002]*",
+    r"\w+",
+    r'"\S*"',
+    r"(\S+ )*\S+",
+    r"[a-z]+(-[a-z]+)*",
+]
 
 
 @pytest.fixture(scope="module", params=NAMES)
