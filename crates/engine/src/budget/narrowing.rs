@@ -13,12 +13,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tokenstile_grammar::ir::TokenSet;
 
 use super::TokenBudget;
-use super::plain::{PlainText, Ways};
+use super::plain::{Configs, PlainText};
 use crate::config::SetId;
 use crate::generation::Generation;
 use crate::mask::{Row, clear_bit};
@@ -34,8 +34,11 @@ const FEW: u32 = if cfg!(debug_assertions) { 6 } else { 256 };
 /// A subtree with fewer tokens than this is followed token by token.
 const WORTH_A_STROKE: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 
-/// How many configurations are looked at for strokes, in all.
-const MOST_CONFIGS: usize = 512;
+/// How much is spent on where text leads, in all: one for a configuration that counts, several for others.
+const MOST_SPENT: usize = 2_048;
+
+/// Where so many ways are open at once, text does not lead back to where it began.
+const MOST_OPEN: usize = 8;
 
 /// How many judgements are at hand, at a place that follows from the configuration.
 const AT_HAND: usize = 256;
@@ -78,7 +81,7 @@ struct Strokes<'b> {
     tokens: Option<Arc<Row>>,
     /// What is decided, if anything, by where text begins, and whether keys have forgotten their texts there.
     known: FxHashMap<(SetId, bool), Option<Stroke>>,
-    /// How many more configurations may be looked at.
+    /// How much may still be spent on where text leads.
     left: usize,
 }
 
@@ -103,7 +106,7 @@ impl<'b> Narrowing<'b> {
         limit: Option<u32>,
     ) -> Self {
         let text = PlainText::none(generation);
-        let strokes = Strokes { text, tokens: None, known: FxHashMap::default(), left: MOST_CONFIGS };
+        let strokes = Strokes { text, tokens: None, known: FxHashMap::default(), left: MOST_SPENT };
         let growth = |bytes| budget.completion.nodes.growth(bytes);
         let allowance = |bytes| limit.filter(|_| bytes < 255)?.checked_sub(growth(bytes));
         let nothing = (SetId::DEAD, Judgement { most: 0, is_enough: None });
@@ -263,26 +266,52 @@ impl<'b> Narrowing<'b> {
         if let Some(known) = self.strokes.known.get(&key) {
             return known.clone();
         }
-        let stroke = self.ways(place).and_then(|ways| {
-            let verdicts: Vec<bool> = ways.iter().map(|way| self.is_enough(way.0)).collect();
-            let is_uniform = verdicts.iter().all(|&is_enough| is_enough == verdicts[0]);
-            let longest = self.generation.longest_token() as usize;
-            if is_uniform { Some([verdicts[0]].into()) } else { by_length(&ways, &verdicts, longest) }
-        });
+        let stroke = self.find_stroke(place);
         self.strokes.known.insert(key, stroke.clone());
         stroke
     }
 
-    /// All that text leads to from a place, unless keys remember it there, or it ends one that has forgotten its text.
-    fn ways(&mut self, place: Place) -> Option<Ways> {
+    /// Follows text from a place character by character, as far as a token reaches, until nothing new comes. It can be told if
+    /// all that text leads to has one verdict, or if all text of a length leads to the same. Not where keys remember it, or
+    /// where it ends one that has forgotten its text.
+    fn find_stroke(&mut self, place: Place) -> Option<Stroke> {
         let generation = self.generation;
         let is_key = |config| generation.remembers_keys() && generation.is_in_other_key(config);
         if is_key(place.config) != place.forgets {
             return None;
         }
-        let strokes = &mut self.strokes;
-        let ways = strokes.text.ways(place.config, &mut strokes.left)?;
-        ways.iter().all(|way| is_key(way.0) == place.forgets).then_some(ways)
+        let first = self.is_enough(place.config);
+        let (mut is_uniform, mut is_line, mut by_length) = (true, true, vec![first]);
+        let mut seen: FxHashSet<SetId> = FxHashSet::from_iter([place.config]);
+        let mut level = Configs::from_slice(&[place.config]);
+        for _ in 0..generation.longest_token() {
+            let (mut next, mut unseen) = (Configs::new(), Configs::new());
+            for config in level {
+                let after = self.strokes.text.after(config, &mut self.strokes.left)?;
+                next.extend(after);
+            }
+            next.sort_unstable();
+            next.dedup();
+            unseen.extend(next.iter().copied().filter(|&config| seen.insert(config)));
+            is_line &= next.len() <= 1;
+            for &config in &unseen {
+                is_uniform &= self.is_enough(config) == first;
+                if is_key(config) != place.forgets || !(is_uniform || is_line) {
+                    return None;
+                }
+            }
+            if next.is_empty() || (is_uniform && unseen.is_empty()) {
+                break;
+            }
+            if unseen.len() > MOST_OPEN {
+                return None;
+            }
+            if is_line {
+                by_length.push(self.is_enough(next[0]));
+            }
+            level = if is_line { next } else { unseen };
+        }
+        Some(if is_uniform { [first].into() } else { by_length.into() })
     }
 
     /// The place at `child`, a node right below that of `place`, if tokens go on there.
@@ -352,21 +381,6 @@ impl<'b> Narrowing<'b> {
                 .is_some_and(|allowance| self.judgement(config).most <= allowance),
         }
     }
-}
-
-/// The verdicts by the length of the text, up to the `longest`, where all text of a length leads to the same configuration.
-fn by_length(ways: &Ways, verdicts: &[bool], longest: usize) -> Option<Stroke> {
-    let mut stroke = vec![verdicts[0]];
-    let mut at = 0;
-    while stroke.len() <= longest {
-        at = match *ways[at].1 {
-            [] => break,
-            [next] => next as usize,
-            _ => return None,
-        };
-        stroke.push(verdicts[at]);
-    }
-    Some(stroke.into())
 }
 
 /// How many bytes a character lacks after `byte`, where it lacked so many before it.
