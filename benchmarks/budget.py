@@ -8,8 +8,8 @@ Tables are filled by a run before. Times are of the processor, so that a busy ma
 of a budget the texts are random, and every one of them is checked to be complete; nothing was filled before there.
 The second table has schemas and grammars by their shape, with budgets from the least on.
 
-``--sweep`` goes through all schemas of MaskBench, in both strict modes, with budgets of the least number of tokens and
-0, 1, 5, 20 and 150 more: along an instance as far as that fits, and at random. Nothing was filled before there. It tells
+``--sweep`` goes through all schemas of MaskBench, in both strict modes, with budgets of the least number of tokens
+and 0, 1, 5, 20 and 150 more: along an instance as far as that fits, and at random. Nothing was filled before. It tells
 the percentiles of all masks, how many took longer than 20 ms, and where the slowest were.
 """
 
@@ -81,6 +81,28 @@ SHAPES: dict[str, dict[str, object] | str] = {
     },
     "any object": {"type": "object"},
     "three keys of any name": {"type": "object", "minProperties": 3, "additionalProperties": WORDS},
+    "names that must come among any others": {
+        "type": "object",
+        "properties": dict.fromkeys(
+            ("manufacturer", "model", "update identifier", "instructions", "files"), WORDS
+        ),
+        "required": ["manufacturer", "model", "update identifier", "instructions", "files"],
+        "additionalProperties": True,
+    },
+    "long texts and short ones": {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "minLength": 1, "maxLength": 1024},
+            "note": {"type": "string", "maxLength": 32767},
+        },
+        "required": ["title"],
+        "additionalProperties": {"type": "string", "maxLength": 255},
+    },
+    "items that differ": {
+        "type": "object",
+        "properties": {"tags": {"type": "array", "uniqueItems": True}, "name": WORDS},
+        "required": ["name"],
+    },
     "a thought, then an answer": """
 root ::= "<think>" thought "</think>" "{" "\\"answer\\":\\"" [^"\\\\]* "\\"}"
 thought[max_tokens=30] ::= [^<]*

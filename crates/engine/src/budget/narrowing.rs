@@ -21,7 +21,7 @@ use super::TokenBudget;
 use super::plain::{Configs, PlainText};
 use crate::config::SetId;
 use crate::generation::Generation;
-use crate::mask::{Row, clear_bit};
+use crate::mask::{Row, clear_bit, has_bit};
 use crate::vocab::TokenId;
 use crate::vocab::plain_rows::count_characters;
 use crate::vocab::shapes::{KindSet, characters_of, meets};
@@ -55,6 +55,8 @@ pub(super) struct Narrowing<'b> {
     allowances: [Option<u32>; 256],
     judgements: FxHashMap<SetId, Judgement>,
     at_hand: [(SetId, Judgement); AT_HAND],
+    /// Whether a key of others is being read, at hand in the same way.
+    keys_at_hand: [(SetId, bool); AT_HAND],
     strokes: Strokes<'b>,
     /// The sets of tokens that the grammar names at the start.
     named: SmallVec<[&'b TokenSet; 4]>,
@@ -118,6 +120,7 @@ impl<'b> Narrowing<'b> {
             allowances: std::array::from_fn(allowance),
             judgements: FxHashMap::default(),
             at_hand: [nothing; AT_HAND],
+            keys_at_hand: [(SetId::DEAD, false); AT_HAND],
             strokes,
             named: generation.named_tokens(start).collect(),
             after_named: FxHashMap::default(),
@@ -139,6 +142,16 @@ impl<'b> Narrowing<'b> {
         let start = Place { node: Trie::ROOT, config, depth: 0, lacks: 0, forgets };
         let others = self.follow(vec![start], row);
         self.follow_others(others, row);
+    }
+
+    /// Looks again at a token that is left.
+    pub(super) fn decide(&mut self, token: u32, row: &mut [u32]) {
+        if has_bit(row, token) {
+            let config = self.after(TokenId(token));
+            if !self.is_enough(config) {
+                clear_bit(row, token);
+            }
+        }
     }
 
     /// The same token by token: where there are few, and where the grammar may name some.
@@ -276,8 +289,7 @@ impl<'b> Narrowing<'b> {
     /// where it ends one that has forgotten its text.
     fn find_stroke(&mut self, place: Place) -> Option<Stroke> {
         let generation = self.generation;
-        let is_key = |config| generation.remembers_keys() && generation.is_in_other_key(config);
-        if is_key(place.config) != place.forgets {
+        if self.is_in_other_key(place.config) != place.forgets {
             return None;
         }
         let first = self.is_enough(place.config);
@@ -296,7 +308,7 @@ impl<'b> Narrowing<'b> {
             is_line &= next.len() <= 1;
             for &config in &unseen {
                 is_uniform &= self.is_enough(config) == first;
-                if is_key(config) != place.forgets || !(is_uniform || is_line) {
+                if self.is_in_other_key(config) != place.forgets || !(is_uniform || is_line) {
                     return None;
                 }
             }
@@ -315,7 +327,7 @@ impl<'b> Narrowing<'b> {
     }
 
     /// The place at `child`, a node right below that of `place`, if tokens go on there.
-    fn step(&self, trie: &Trie, place: Place, child: NodeIndex) -> Option<Place> {
+    fn step(&mut self, trie: &Trie, place: Place, child: NodeIndex) -> Option<Place> {
         let (generation, byte) = (self.generation, trie.byte(child));
         let depth = place.depth + 1;
         let mut config = if place.forgets || !generation.remembers_keys() {
@@ -329,10 +341,12 @@ impl<'b> Narrowing<'b> {
         let mut forgets = place.forgets;
         if forgets && !self.may_forget(place.config, config) {
             config = generation.step_bytes(self.start, self.bytes_before(trie, child, depth));
-            forgets = generation.is_in_other_key(config);
-            if forgets {
-                config = generation.without_texts(config);
-            }
+            forgets = false;
+        }
+        if !forgets && self.is_in_other_key(config) {
+            // A key begins within the token: from here on it is as good without its text.
+            config = generation.without_texts(config);
+            forgets = true;
         }
         let lacks = lacking(byte, place.lacks);
         (config != SetId::DEAD).then_some(Place { node: child, config, depth, lacks, forgets })
@@ -340,12 +354,23 @@ impl<'b> Narrowing<'b> {
 
     /// Whether what it costs to complete `config` does not depend on keys that were forgotten, where it did not `before` the
     /// last byte.
-    fn may_forget(&self, before: SetId, config: SetId) -> bool {
-        let generation = self.generation;
-        if generation.is_in_other_key(config) {
-            return generation.is_in_other_key(before);
+    fn may_forget(&mut self, before: SetId, config: SetId) -> bool {
+        if self.is_in_other_key(config) {
+            return self.is_in_other_key(before);
         }
-        !self.budget.completion.nodes.needs_keys && !generation.is_before_value(config)
+        !self.budget.completion.nodes.needs_keys && !self.generation.is_before_value(config)
+    }
+
+    /// Whether a key is being read that may remember its text.
+    fn is_in_other_key(&mut self, config: SetId) -> bool {
+        if !self.generation.remembers_keys() {
+            return false;
+        }
+        let at_hand = &mut self.keys_at_hand[config.0 as usize % AT_HAND];
+        if at_hand.0 != config {
+            *at_hand = (config, self.generation.is_in_other_key(config));
+        }
+        at_hand.1
     }
 
     fn judgement(&mut self, config: SetId) -> Judgement {
@@ -354,7 +379,8 @@ impl<'b> Narrowing<'b> {
             return judgement;
         }
         let (budget, generation) = (self.budget, self.generation);
-        let judge = || Judgement { most: budget.cost(generation, config).most, is_enough: None };
+        let most = || budget.cost(generation, config).most + TokenBudget::set_aside(generation);
+        let judge = || Judgement { most: most(), is_enough: None };
         let judgement = *self.judgements.entry(config).or_insert_with(judge);
         self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
         judgement

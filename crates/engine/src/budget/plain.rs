@@ -31,6 +31,9 @@ pub(super) struct PlainText<'g> {
     known: FxHashMap<SetId, Option<Configs>>,
 }
 
+/// A terminal that takes fewer kinds than this is not what most tokens are made of: white space, or a number.
+const WIDE: u32 = 16;
+
 /// What a configuration counts for whose characters are not alike.
 const SEVERAL: usize = 16;
 
@@ -58,7 +61,7 @@ impl<'g> PlainText<'g> {
         };
         let items = generation.sets().items(config).iter().take(8);
         let widest = items.map(|(symbol, _)| kinds(symbol.kind())).max_by_key(|kinds| kinds.count_ones());
-        let kinds = widest.filter(|&kinds| kinds != 0).unwrap_or(JSON_TEXT);
+        let kinds = widest.filter(|kinds| kinds.count_ones() >= WIDE).unwrap_or(JSON_TEXT);
         let ascii = std::array::from_fn(|byte| meets(kinds, byte as u8, byte as u8));
         PlainText { kinds, ascii, ..Self::none(generation) }
     }
