@@ -70,19 +70,9 @@ impl Joined {
         self.repeats
     }
 
-    /// The same configuration as far as completions go: what keys and items were does not matter for any way that is looked
-    /// at, once it is settled that they differ.
-    fn plain(&self, generation: &Generation, config: SetId) -> SetId {
-        let config = generation.without_texts(config);
-        if !generation.is_settled(config) {
-            return config;
-        }
-        generation.forgetful(config).unwrap_or(config)
-    }
-
     /// The fewest tokens that spell the completion of `config`; [`NO_END`] if that is not known.
     pub(super) fn cost(&self, generation: &Generation, speller: &Speller<'_>, config: SetId) -> u32 {
-        let config = self.plain(generation, config);
+        let config = plain(generation, config);
         let mut known = self.known.lock();
         if let Some(rest) = known.get(&config) {
             return rest.cost;
@@ -135,7 +125,7 @@ impl Joined {
         let cost = |config| self.bytes.cost(generation, config).least;
         if !generation.is_settled(config) {
             let byte = generation.way_to_settle(config)?;
-            let next = self.plain(generation, generation.step_comparing(config, byte));
+            let next = plain(generation, generation.step_comparing(config, byte));
             return (next != SetId::DEAD).then_some((Way::Byte(byte), next));
         }
         let way = self.bytes.way_on(generation, config, speller.barred)?;
@@ -148,7 +138,7 @@ impl Joined {
         };
         // It is nearer by one; this only keeps a mistake from going round for ever.
         let is_nearer = next != SetId::DEAD && cost(next) < cost(config);
-        is_nearer.then(|| (way, self.plain(generation, next)))
+        is_nearer.then(|| (way, plain(generation, next)))
     }
 
     /// How many configurations are known.
@@ -204,6 +194,13 @@ impl Walk {
         }
         best.min(NO_END)
     }
+}
+
+/// The same configuration as far as completions go: what keys and items were does not matter for any way that is looked at,
+/// once it is settled that they differ.
+fn plain(generation: &Generation, config: SetId) -> SetId {
+    let config = generation.without_texts(config);
+    if generation.is_settled(config) { generation.forgetful(config).unwrap_or(config) } else { config }
 }
 
 /// Whether the shortest text of some rule that compares items has several of them.
