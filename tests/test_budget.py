@@ -339,3 +339,60 @@ def test_real_schemas_with_real_vocabularies(real, choose):
             json.loads(text_of(real, tokens))
             finished += 1
     assert finished > 20
+
+
+ITEMS = {
+    "anything": {
+        "type": "object",
+        "properties": {"a": {"type": "array", "uniqueItems": True}},
+        "required": ["a"],
+    },
+    "records": {
+        "type": "array",
+        "uniqueItems": True,
+        "minItems": 1,
+        "items": {
+            "type": "object",
+            "properties": {"id": {"type": "integer"}, "on": {"type": "boolean"}},
+            "required": ["on"],
+            "additionalProperties": False,
+        },
+    },
+    "numbers in arrays": {
+        "type": "array",
+        "uniqueItems": True,
+        "items": {"type": "array", "items": {"type": "number"}, "uniqueItems": True},
+    },
+    "optional": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "tags": {"type": "array", "uniqueItems": True, "items": {"type": ["string", "number"]}},
+        },
+        "required": ["name"],
+    },
+}
+
+
+@pytest.mark.parametrize("choose", [any_token, dearest, endless])
+@pytest.mark.parametrize("name", ITEMS)
+def test_items_that_differ_are_complete_in_time(compiler, info, name, choose):
+    random.seed(name)
+    compiled = compiler.compile_json_schema(ITEMS[name])
+    needed = least(compiled)
+    for more in (0, 1, 2, 5, 20, 80):
+        matcher = xgr.GrammarMatcher(compiled, max_tokens=needed + more)
+        tokens = walk(matcher, info.vocab_size, choose)
+        assert len(tokens) <= needed + more
+        json.loads(text_of(info, tokens))
+
+
+def test_several_items_that_must_differ_take_no_budget(compiler):
+    schema = {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": ["number", "array"]}}
+    compiled = compiler.compile_json_schema(schema)
+    with pytest.raises(xgr.TokenBudgetError, match="two items or more of which none are equal") as caught:
+        xgr.GrammarMatcher(compiled, max_tokens=1000)
+    assert caught.value.tokens_needed is None
+    # Strings are told apart by the grammar itself.
+    strings = compiler.compile_json_schema({**schema, "items": {"type": "string"}})
+    assert xgr.GrammarMatcher(strings, max_tokens=1000).tokens_needed

@@ -79,9 +79,19 @@ def test_a_tool_without_a_name(run, says):
 
 def test_a_text_that_is_cut_off(run, says):
     says("12345678")
-    result = run("generate", "?", "--regex", "[0-9]{8}", "--max-tokens", 3)
+    result = run("generate", "?", "--regex", "[0-9]{8}", "--max-tokens", 3, "--no-complete-in-time")
     assert (result.code, result.out) == (1, "123\n")
     assert "cut off" in result.err
+
+
+def test_a_text_is_complete_in_time(run, says):
+    says("12345678")
+    for mode in ((), ("--stream",)):
+        result = run("generate", "?", "--regex", "[0-9]{1,8}", "--max-tokens", 3, *mode)
+        assert (result.code, result.out) == (0, "12\n")
+        result = run("generate", "?", "--regex", "[0-9]{8}", "--max-tokens", 3, *mode)
+        assert (result.code, result.out) == (2, "")
+        assert "takes 9" in result.err
 
 
 def test_stream(run, says):

@@ -102,3 +102,28 @@ def test_columns_that_are_no_tokens():
     MaskBuffer(len(TOKENS)).forbid(scores, [follower, None])
     assert np.flatnonzero(scores[0] == 0).tolist() == [0, 2, 4, 6, STOP]
     assert np.flatnonzero(scores[1] == 0).tolist() == list(range(len(TOKENS)))
+
+
+@settings(deadline=None)
+@given(st.integers(2, 9), st.integers(0, 1000))
+def test_outputs_are_complete_in_time(max_tokens, seed):
+    """Rows of several outputs, whatever is chosen, end within so many tokens; nothing of it shows without a budget."""
+    chance = np.random.default_rng(seed)
+    generation = Generation([COMPILED, OTHER], max_tokens)
+    prompts = np.zeros((2, 3), dtype=np.int64)
+    sequences = prompts
+    for _ in range(max_tokens):
+        chosen = []
+        for follower in generation.follow(sequences):
+            allowed = [token for token in range(len(TOKENS)) if mask(follower) >> token & 1]
+            chosen.append([chance.choice(allowed)])
+        sequences = np.concatenate([sequences, np.array(chosen)], axis=1)
+    followers = generation.follow(sequences)
+    assert all(follower.matcher.is_terminated() for follower in followers)
+    assert all(follower.matcher.tokens_left is None for follower in Generation([COMPILED]).follow(prompts))
+
+
+def test_a_budget_that_is_too_small_is_known_at_once():
+    with pytest.raises(xgr.TokenBudgetError) as caught:
+        Generation([COMPILED, OTHER], 1)
+    assert caught.value.tokens_needed == 2

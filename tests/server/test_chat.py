@@ -162,11 +162,26 @@ def test_stop(client):
 
 
 def test_max_completion_tokens(client):
+    """What has a structure is complete within them, or refused; what has none is cut off, and the answer says why."""
     asked = {**ASK, "max_completion_tokens": 3, "stop": None}
     del asked["max_tokens"]
+    answer = client.chat.completions.create(
+        **asked, extra_body={"structured_outputs": {"regex": "[ab]{1,50}"}}
+    )
+    assert answer.choices[0].finish_reason == "stop"
+    assert answer.usage.completion_tokens <= 3
+    assert "length_reason" not in answer.choices[0].model_extra
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.chat.completions.create(**asked, extra_body={"structured_outputs": {"regex": "[ab]{50}"}})
+    assert (caught.value.code, caught.value.param) == ("budget_too_small", "max_tokens")
+    needed = caught.value.body["tokens_needed"]
+    asked["max_completion_tokens"] = needed
     answer = client.chat.completions.create(**asked, extra_body={"structured_outputs": {"regex": "[ab]{50}"}})
-    assert answer.choices[0].finish_reason == "length"
-    assert answer.usage.completion_tokens == 3
+    assert (answer.choices[0].finish_reason, answer.usage.completion_tokens) == ("stop", needed)
+    asked["max_completion_tokens"] = 3
+    answer = client.chat.completions.create(**asked)
+    assert (answer.choices[0].finish_reason, answer.usage.completion_tokens) == ("length", 3)
+    assert answer.choices[0].length_reason.startswith("max_tokens=3 is reached")
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -96,7 +96,7 @@ impl Matcher {
         if let Some(max_tokens) = max_tokens {
             let start = Step { config: matcher.generation.start(), ..matcher.last() };
             matcher.budget = Some(Box::new(matcher.budget_of(max_tokens, start.config)?));
-            if let Some(start) = matcher.arrive(start, 0, matcher.tokens_left()) {
+            if let Some(start) = matcher.arrive(start, start, 0, matcher.tokens_left()) {
                 matcher.history = History::new(start);
             }
         }
@@ -104,9 +104,6 @@ impl Matcher {
     }
 
     fn budget_of(&self, max_tokens: u32, start: SetId) -> Result<TokenBudget, BudgetError> {
-        if self.generation.machine().compares_items {
-            return Err(BudgetError::Compares);
-        }
         let vocab = self.compiled.vocab();
         let mut barred: Vec<u32> = vocab.stop_token_ids().iter().map(|id| id.0).collect();
         barred.extend_from_slice(&self.stop_tokens);
@@ -128,15 +125,17 @@ impl Matcher {
         self.budget.as_ref().map(|budget| if self.last().stopped { 0 } else { needed(budget) })
     }
 
-    /// The step that is made of one that was `reached` for `cost` of the tokens that are `left`, if they are counted. None
+    /// The step that is made of one that was `reached` from another for `cost` of the tokens that are `left`, if they are counted. None
     /// if it cannot be afforded. Rules that have had their tokens end there, as far as that can be afforded.
-    fn arrive(&self, reached: Step, cost: u32, left: Option<u32>) -> Option<Step> {
+    fn arrive(&self, from: Step, reached: Step, cost: u32, left: Option<u32>) -> Option<Step> {
         if reached.stopped {
-            return left.is_none_or(|left| cost <= left).then_some(reached);
+            let is_in_time = left.is_none_or(|left| cost <= left) || self.is_lost(from.config, left);
+            return is_in_time.then_some(reached);
         }
-        let is_affordable = |config| self.is_affordable(config, cost, left);
+        let is_affordable =
+            |config| self.is_affordable(config, cost, left) || self.is_lost(from.config, left);
         is_affordable(reached.config).then(|| {
-            let leads_on = |config| left.is_none_or(|left| self.leads_on(config, left - cost));
+            let leads_on = |config| left.is_none_or(|left| self.leads_on(config, left.saturating_sub(cost)));
             let may = |config, is_cut: bool| is_affordable(config) && (!is_cut || leads_on(config));
             let config = self.generation.settle(reached.config, reached.tokens, may);
             Step { config, ..reached }
@@ -153,6 +152,12 @@ impl Matcher {
         self.stop_tokens.iter().for_each(|&token| clear_bit(&mut row, token));
         budget.narrow(generation, config, left, &mut row);
         generation.sets().ends(config) || row.iter().any(|&word| word != 0)
+    }
+
+    /// Whether the text cannot be completed any more with what is `left`; then the grammar alone holds.
+    fn is_lost(&self, config: SetId, left: Option<u32>) -> bool {
+        let (Some(budget), Some(left)) = (&self.budget, left) else { return false };
+        budget.is_lost(&self.generation, config, left)
     }
 
     /// Whether a configuration can be afforded for `cost` of the tokens that are `left`, if they are counted.
@@ -239,7 +244,7 @@ impl Matcher {
     /// The step that `token` makes where so many are left, if they are counted.
     #[inline]
     fn next(&self, from: Step, token: u32, left: Option<u32>) -> Option<Step> {
-        self.arrive(self.reach(from, token)?, 1, left)
+        self.arrive(from, self.reach(from, token)?, 1, left)
     }
 
     /// The step that the grammar lets `token` make, before anything was counted.
@@ -314,7 +319,7 @@ impl Matcher {
         let reached = Step { config, ..self.last() };
         let spelled = || self.budget.as_ref().map_or(0, |budget| budget.spell(bytes));
         let cost = tokens.unwrap_or_else(spelled);
-        let Some(next) = self.arrive(reached, cost, self.tokens_left()) else {
+        let Some(next) = self.arrive(self.last(), reached, cost, self.tokens_left()) else {
             self.tidy();
             return false;
         };

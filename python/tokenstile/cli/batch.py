@@ -38,7 +38,8 @@ def run_batch(source: Path, target: Path, loaded: LoadedModel, job: Job, *, as_j
     _rewrite(target, done)
     todo = [at for at in range(len(lines)) if at not in done]
     written: list[dict[str, Any]] = []
-    with Engine(loaded.model) as engine, target.open("a", encoding="utf-8") as file, _progress() as progress:
+    engine = Engine(loaded.model, complete_in_time=job.complete_in_time)
+    with engine, target.open("a", encoding="utf-8") as file, _progress() as progress:
         task = progress.add_task("texts", total=len(lines), completed=len(done))
         for answer in _answers(engine, loaded, job, lines, todo):
             answer["job"] = mark

@@ -104,6 +104,13 @@ def generate(
         int, typer.Option(min=1, max=256, help="Prompts at the same time.", rich_help_panel=_BATCH)
     ] = 4,
     max_tokens: Annotated[int, typer.Option(min=1, help="The most tokens.", rich_help_panel=_SAMPLING)] = 256,
+    complete_in_time: Annotated[
+        bool,
+        typer.Option(
+            help="Whether texts with a structure are complete within --max-tokens, or cut off there.",
+            rich_help_panel=_SAMPLING,
+        ),
+    ] = True,
     temperature: Annotated[
         float, typer.Option(min=0, help="0 takes the likeliest token.", rich_help_panel=_SAMPLING)
     ] = 0.0,
@@ -120,7 +127,8 @@ def generate(
 ) -> None:
     """Let a model write texts that fit a JSON Schema, a regex, a grammar, one of some choices, or a tool call.
 
-    The exit code is 1 if a text was cut off before its end.
+    A text with a structure is complete within --max-tokens, or it is an error that says how many are needed. The exit
+    code is 1 if a text was cut off before its end.
     """
     params = SamplingParams(max_tokens, temperature, top_p, top_k, seed, tuple(stop or ()))
     tools = [entry for one in tool or [] for entry in _read_tools(one)]
@@ -128,7 +136,7 @@ def generate(
         schema=schema, regex=regex, ebnf=ebnf, lark=lark, choice=choice, compact=compact, spelling=spelling,
         tag=_tool_tag(tools, tool_family, tool_choice),
     )  # fmt: skip
-    job = Job(params, structure, system, tools, raw)
+    job = Job(params, structure, system, tools, raw, complete_in_time)
     _check_usage(prompt, batch, output, stream=stream, n=n)
     if batch is not None and output is not None:
         loaded = load_model(model, num_slots=slots, max_length=context, num_threads=threads)
@@ -212,7 +220,7 @@ def _tool_tag(tools: list[dict[str, Any]], family: str, choice: str) -> str | No
 
 
 def _write_texts(loaded: LoadedModel, job: Job, text: str, n: int, as_json: bool) -> ExitCode:
-    with Engine(loaded.model) as engine:
+    with Engine(loaded.model, complete_in_time=job.complete_in_time) as engine:
         prompt = job.prompt(loaded, text)
         requests = [
             engine.submit(prompt, _with_seed(job.params, at), structure=job.structure) for at in range(n)
@@ -239,7 +247,8 @@ def _code(is_cut: bool, as_json: bool) -> ExitCode:
 
 
 def _write_stream(loaded: LoadedModel, job: Job, text: str, _: int, as_json: bool) -> ExitCode:
-    tokens = trace(loaded.model, job.prompt(loaded, text), job.params, job.structure)
+    prompt = job.prompt(loaded, text)
+    tokens = trace(loaded.model, prompt, job.params, job.structure, complete_in_time=job.complete_in_time)
     shown = _as_json_lines(tokens) if as_json else _as_coloured_text(tokens)
     last = None
     for last in shown:  # noqa: B007 - the last one is looked at below

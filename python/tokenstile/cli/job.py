@@ -19,6 +19,7 @@ class Job:
     system: str | None
     tools: list[dict[str, Any]]
     is_raw: bool
+    complete_in_time: bool = True
 
     def prompt(self, loaded: LoadedModel, text: str) -> str:
         """Give the prompt as the model reads it."""
@@ -30,6 +31,7 @@ def completion_fields(answer: Completion) -> dict[str, Any]:
     return {
         "text": answer.text,
         "finish_reason": answer.finish_reason.value,
+        **({"length_reason": answer.length_reason} if answer.length_reason else {}),
         "num_prompt_tokens": answer.num_prompt_tokens,
         "num_tokens": len(answer.token_ids),
     }

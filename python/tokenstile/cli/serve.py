@@ -37,6 +37,9 @@ def serve(
         int | None,
         typer.Option(min=1, help="Threads of the model; by default one less than there are processors."),
     ] = None,
+    complete_in_time: Annotated[
+        bool, typer.Option(help="Whether structured outputs are complete within their max_tokens.")
+    ] = True,
     tool_format: Annotated[
         str, typer.Option(help="The family of models whose tool calls are written.")
     ] = "qwen_3",
@@ -93,7 +96,11 @@ def serve(
         spelling=None if spelling is None else spelling.value,
     )
     options = EngineOptions(
-        num_slots=slots, max_length=max_length, num_speculative_tokens=speculate, num_threads=threads
+        num_slots=slots,
+        max_length=max_length,
+        num_speculative_tokens=speculate,
+        num_threads=threads,
+        complete_in_time=complete_in_time,
     )
     _check_port(host, port)
     typer.echo(f"Loading {model or 'SmolLM2-135M-Instruct'} ...", err=True)

@@ -15,8 +15,8 @@ What always holds:
 1. Requests join and leave between steps. Nobody waits for somebody else's grammar, prompt or output.
 2. A token is sampled from the model's logits under the mask of its own place, whether it was guessed or not. So guesses
    change how long a text takes, and never the text.
-3. A structured output that ended with ``FinishReason.STOP`` by itself is a text of its grammar. While a request thinks,
-   it cannot stop.
+3. A structured output that ended with ``FinishReason.STOP`` by itself is a text of its grammar, and every one does so
+   within its ``max_tokens``, unless the engine is told not to see to that. While a request thinks, it cannot stop.
 4. What is wrong with one request ends that request.
 """
 
@@ -70,8 +70,10 @@ class Engine:
     """Serves one model.
 
     ``num_speculative_tokens`` is how many tokens are guessed ahead, and ``reasoning`` how the model marks its thoughts.
-    ``max_batch_tokens`` is how many tokens a step reads at most; longer prompts are read in parts. Use it as a context
-    manager, and it runs on a thread of its own; or call `step` until `is_idle`.
+    ``max_batch_tokens`` is how many tokens a step reads at most; longer prompts are read in parts. With
+    ``complete_in_time`` a structured output is complete within its ``max_tokens`` and the model's context, its thoughts
+    included, and one that no text of its grammar is short enough for is an error; without it outputs are cut off there.
+    Use it as a context manager, and it runs on a thread of its own; or call `step` until `is_idle`.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Engine:
         reasoning: ReasoningMarkers | None = None,
         max_batch_tokens: int = 512,
         manager: StructuredOutputManager | None = None,
+        complete_in_time: bool = True,
     ) -> None:
         if max_batch_tokens < 1:
             raise InvalidArgumentError(f"max_batch_tokens must be positive, not {max_batch_tokens}")
@@ -92,6 +95,7 @@ class Engine:
             num_speculative_tokens=num_speculative_tokens,
             reasoning=reasoning,
         )
+        self.complete_in_time = complete_in_time
         self.num_steps = 0
         self._drafter = NgramDrafter(num_speculative_tokens) if num_speculative_tokens else None
         self._max_batch_tokens = max_batch_tokens
@@ -133,11 +137,16 @@ class Engine:
                 backend=backend,
                 stop_token_ids=request.stops if params.stop_token_ids else None,
                 prompt_token_ids=tokens,
+                max_tokens=self._most_tokens(request) if self.complete_in_time else None,
                 on_ready=self._notice,
             )
             self._waiting.append(request)
             self._wake.notify_all()
         return request
+
+    def _most_tokens(self, request: GenerationRequest) -> int:
+        """Say how many tokens an output may have: as many as were asked for, and as the model has room for."""
+        return min(request.params.max_tokens, self.model.max_length - len(request.prompt))
 
     def _check(self, tokens: list[int], params: SamplingParams) -> None:
         size = self.model.tokenizer_info.vocab_size
@@ -341,7 +350,8 @@ class Engine:
     def _end_if_over(self, request: GenerationRequest) -> None:
         if request.text.is_stopped or self._has_stopped(request):
             self._finish(request, FinishReason.STOP)
-        elif len(request.output) >= request.params.max_tokens or len(request.tokens) >= self.model.max_length:
+        elif len(request.output) >= self._most_tokens(request):
+            request.note_cut(len(request.output) < request.params.max_tokens)
             self._finish(request, FinishReason.LENGTH)
 
     def _has_stopped(self, request: GenerationRequest) -> bool:

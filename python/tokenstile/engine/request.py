@@ -51,6 +51,8 @@ class Chunk:
     """Set in the last chunk."""
     num_tokens: int = 0
     """How many tokens had been written when this became certain."""
+    length_reason: str = ""
+    """In a last chunk whose ``finish_reason`` is LENGTH: why the output is not complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Completion:
     num_prompt_tokens: int
     num_accepted_drafts: int
     """How many tokens came from guesses, and cost no step of their own."""
+    length_reason: str = ""
+    """Why the output is not complete, if ``finish_reason`` is LENGTH."""
 
 
 class GenerationRequest:
@@ -90,6 +94,8 @@ class GenerationRequest:
         self.logprobs: list[TokenLogprobs] = []
         """One for each token of the output, where the parameters ask for it."""
         self.num_accepted_drafts = 0
+        self.length_reason = ""
+        """Why the output was cut off, if it was."""
         self.sampler = Sampler(params)
         self.text = TextStream(params.stop)
         self.reasoning = TextStream()
@@ -150,6 +156,7 @@ class GenerationRequest:
             self.finish_reason,
             len(self.prompt),
             self.num_accepted_drafts,
+            self.length_reason,
         )
 
     def cancel(self) -> None:
@@ -164,12 +171,26 @@ class GenerationRequest:
         if chunk.text or chunk.reasoning:
             self._put(chunk)
 
+    def note_cut(self, is_context: bool) -> None:
+        """Note why the output is cut off: the model's context is full, or the tokens that were asked for are."""
+        limit = (
+            "the model's context is full" if is_context else f"max_tokens={self.params.max_tokens} is reached"
+        )
+        structured = self.structured
+        if structured is None or structured.params is None:
+            rest = "the output has no structure that would end it"
+        elif structured.is_thinking:
+            rest = "the model was still thinking, and its thoughts are not ended in time"
+        else:
+            rest = f"a grammar of the backend {structured.backend!r} was not asked to be complete in time, or cannot be"
+        self.length_reason = f"{limit}; {rest}"
+
     def finish(self, reason: FinishReason, error: BaseException | None = None) -> None:
         """End the request."""
         rest = self.text.push(b"", final=True), self.reasoning.push(b"", final=True)
         self.finish_reason, self.error = reason, error
         self._finished.set()
-        self._put(Chunk(*rest, finish_reason=reason, num_tokens=len(self.output)))
+        self._put(Chunk(*rest, reason, len(self.output), self.length_reason))
 
     def _put(self, chunk: Chunk) -> None:
         self._chunks.put(chunk)

@@ -61,24 +61,31 @@ def trace(
     structure: StructuredOutputsParams | None = None,
     *,
     slot: int = 0,
+    complete_in_time: bool = True,
 ) -> Iterator[TracedToken]:
-    """Write a text, and give its tokens as they come. The slot must not be in use."""
+    """Write a text, and give its tokens as they come. The slot must not be in use.
+
+    With ``complete_in_time`` a structured text is complete within ``max_tokens``, as the engine's are.
+    """
     params = params or SamplingParams()
     tokens = model.encode(prompt)
     if not tokens or len(tokens) >= model.max_length:
         raise InvalidArgumentError(
             f"the prompt has {len(tokens)} tokens, and the model has room for 1 to {model.max_length - 1}"
         )
-    matcher = None if structure is None else _matcher(model, params, structure)
+    most = min(params.max_tokens, model.max_length - len(tokens)) if complete_in_time else None
+    matcher = None if structure is None else _matcher(model, params, structure, most)
     is_json = structure is not None and (structure.json is not None or structure.json_object is not None)
     return _trace(_Trace(model, params, matcher, slot, is_json=is_json), tokens)
 
 
-def _matcher(model: Model, params: SamplingParams, structure: StructuredOutputsParams) -> GrammarMatcher:
+def _matcher(
+    model: Model, params: SamplingParams, structure: StructuredOutputsParams, max_tokens: int | None
+) -> GrammarMatcher:
     manager = StructuredOutputManager(model.tokenizer_info, max_num_seqs=1)
     stops = {*model.tokenizer_info.stop_token_ids, *params.stop_token_ids}
     try:
-        request = manager.grammar_init("trace", structure, stop_token_ids=stops)
+        request = manager.grammar_init("trace", structure, stop_token_ids=stops, max_tokens=max_tokens)
         request.result()
         assert request.matcher is not None  # noqa: S101 - the backend is tokenstile's
         return request.matcher

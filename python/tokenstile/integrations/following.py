@@ -95,16 +95,18 @@ class Rows:
     """The rows of a batch, each with a follower of its own.
 
     ``grammars`` has one grammar for all rows, or as many as there are prompts; the rows of a prompt (its beams, or the
-    several outputs that were asked for) lie side by side.
+    several outputs that were asked for) lie side by side. With ``max_tokens`` each is complete within so many tokens.
     """
 
-    def __init__(self, grammars: Sequence[CompiledGrammar], rows: int) -> None:
+    def __init__(self, grammars: Sequence[CompiledGrammar], rows: int, max_tokens: int | None = None) -> None:
         if rows % len(grammars):
             raise InvalidArgumentError(f"there are {len(grammars)} grammars for {rows} outputs")
         self.width: int = rows // len(grammars)
         """How many rows belong to one grammar: they may be exchanged for each other."""
         self.followers: list[Follower] = [
-            Follower(GrammarMatcher(grammar)) for grammar in grammars for _ in range(self.width)
+            Follower(GrammarMatcher(grammar, max_tokens=max_tokens))
+            for grammar in grammars
+            for _ in range(self.width)
         ]
 
     def move_to(self, sequences: list[list[int]]) -> list[Follower]:
@@ -148,11 +150,16 @@ class Generation:
     """The outputs of one generation after another, each a prompt and what was written behind it.
 
     The first call says what the prompts are. Calls with other prompts, or with another number of rows, begin anew.
-    Sequences are arrays of numpy or torch with two dimensions.
+    Sequences are arrays of numpy or torch with two dimensions. With ``max_tokens`` each output is complete within so
+    many tokens; ``TokenBudgetError`` if no text of a grammar is so short.
     """
 
-    def __init__(self, grammars: Sequence[CompiledGrammar]) -> None:
+    def __init__(self, grammars: Sequence[CompiledGrammar], max_tokens: int | None = None) -> None:
         self.grammars = grammars
+        self.max_tokens = max_tokens
+        if max_tokens is not None:
+            # Said now, and not when the model has read its prompt.
+            Rows(grammars, len(grammars), max_tokens)
         self.prompts: Any = None
         self.rows: Rows | None = None
         self.length = 0
@@ -174,7 +181,7 @@ class Generation:
         no longer those of this generation but the prompts of another one, and that is an error.
         """
         if self.rows is None or not self.continues(input_ids):
-            self.rows = Rows(self.grammars, len(input_ids))
+            self.rows = Rows(self.grammars, len(input_ids), self.max_tokens)
             # Some libraries write all sequences into one buffer, so it is copied.
             self.prompts = deepcopy(input_ids)
             self.length = 0

@@ -58,9 +58,18 @@ class GrammarLogitsProcessor(llama_cpp.LogitsProcessorList):  # type: ignore[mis
     """Holds the texts of a ``Llama`` to a grammar; pass it as ``logits_processor``, without a list around it.
 
     It may serve one text after another. To go on from a text that it wrote itself, call `reset` in between.
+
+    The library does not tell a processor how many tokens it may write. Pass ``max_tokens``, the same number as to the
+    library, and each text is complete within it; ``TokenBudgetError`` if that is too few for any text.
     """
 
-    def __init__(self, compiled_grammar: CompiledGrammar, llama: llama_cpp.Llama | None = None) -> None:
+    def __init__(
+        self,
+        compiled_grammar: CompiledGrammar,
+        llama: llama_cpp.Llama | None = None,
+        *,
+        max_tokens: int | None = None,
+    ) -> None:
         """Take a grammar, and the model to check that they go together."""
         super().__init__([self._process])
         (grammar,) = compiled_grammars(compiled_grammar)
@@ -70,7 +79,7 @@ class GrammarLogitsProcessor(llama_cpp.LogitsProcessorList):  # type: ignore[mis
         """What went wrong since the last `reset`, if anything did; the text was ended there."""
         self._grammar = grammar
         self._masks = MaskBuffer(grammar.tokenizer_info.vocab_size)
-        self._generation = Generation([grammar])
+        self._generation = Generation([grammar], max_tokens)
         self._length = 0
 
     def extend(self, processors: Iterable[Any]) -> llama_cpp.LogitsProcessorList:  # type: ignore[override,unused-ignore]

@@ -46,12 +46,19 @@ def tokenizer_info(model: Any) -> TokenizerInfo:  # noqa: ANN401 - a model of Ou
 
 
 class GrammarProcessor(OutlinesLogitsProcessor):  # type: ignore[misc,unused-ignore] # it may be missing
-    """Holds the outputs of an Outlines generator to grammars: one for all, or one for each prompt of a batch."""
+    """Holds the outputs of an Outlines generator to grammars: one for all, or one for each prompt of a batch.
+
+    Outlines does not tell a processor how many tokens it may write. Pass ``max_tokens``, the same number as
+    ``max_new_tokens`` or ``max_tokens`` of the call, and each output is complete within it; ``TokenBudgetError`` if
+    that is too few for any text.
+    """
 
     def __init__(
         self,
         compiled_grammar: CompiledGrammar | Iterable[CompiledGrammar],
         tensor_library_name: str = "torch",
+        *,
+        max_tokens: int | None = None,
     ) -> None:
         if tensor_library_name not in ("torch", "numpy"):
             raise InvalidArgumentError(
@@ -60,7 +67,7 @@ class GrammarProcessor(OutlinesLogitsProcessor):  # type: ignore[misc,unused-ign
         super().__init__(tensor_library_name)
         self._grammars = compiled_grammars(compiled_grammar)
         self._masks = MaskBuffer(self._grammars[0].tokenizer_info.vocab_size)
-        self._generation = Generation(self._grammars)
+        self._generation = Generation(self._grammars, max_tokens)
         # llama.cpp, whose arrays are numpy's, prints exceptions and goes on without the constraint.
         self._may_raise = tensor_library_name == "torch"
         self.error: Exception | None = None
@@ -93,8 +100,12 @@ def grammar_processor(
     ebnf: str | None = None,
     lark: str | None = None,
     structural_tag: Any = None,  # noqa: ANN401 - as GrammarCompiler takes it
+    max_tokens: int | None = None,
 ) -> GrammarProcessor:
-    """Make the processor of a model for one grammar; exactly one is to be given."""
+    """Make the processor of a model for one grammar; exactly one is to be given.
+
+    With ``max_tokens`` outputs are complete within so many tokens.
+    """
     compiler = GrammarCompiler(tokenizer_info(model))
     kinds: list[tuple[Any, Callable[[Any], CompiledGrammar]]] = [
         (json_schema, compiler.compile_json_schema),
@@ -107,4 +118,4 @@ def grammar_processor(
     if len(given) != 1:
         raise InvalidArgumentError("give exactly one of json_schema, regex, ebnf, lark and structural_tag")
     ((value, compile_it),) = given
-    return GrammarProcessor(compile_it(value), model.tensor_library_name)
+    return GrammarProcessor(compile_it(value), model.tensor_library_name, max_tokens=max_tokens)

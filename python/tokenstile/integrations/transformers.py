@@ -15,7 +15,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile._core import CompiledGrammar, GrammarCompiler, GrammarMatcher
-from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.exceptions import InvalidArgumentError, TokenstileError
 from tokenstile.integrations.following import Follower, Generation, compiled_grammars
 from tokenstile.integrations.masking import MaskBuffer
 from tokenstile.tokenizer_info import TokenizerInfo
@@ -61,15 +61,24 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc,unused-ignor
     so a processor may serve one ``generate`` after another. Prompts that go on from those of the generation before are
     an error: call `reset` in between. The exceptions, which look just like one more step of that generation, are
     prompts that are its whole output, and prompts that are a part of an output written with drafts.
+
+    Transformers does not tell a processor how many tokens it may write. Pass ``max_tokens``, the same number as
+    ``max_new_tokens``, and each output is complete within it, the token that ends it included; ``TokenBudgetError`` if
+    that is too few for any text.
     """
 
     supports_continuous_batching = True
     """So that transformers does not drop it in silence; `__call__` refuses."""
 
-    def __init__(self, compiled_grammar: CompiledGrammar | Iterable[CompiledGrammar]) -> None:
+    def __init__(
+        self,
+        compiled_grammar: CompiledGrammar | Iterable[CompiledGrammar],
+        *,
+        max_tokens: int | None = None,
+    ) -> None:
         grammars = compiled_grammars(compiled_grammar)
         self._masks = MaskBuffer(grammars[0].tokenizer_info.vocab_size)
-        self._generation = Generation(grammars)
+        self._generation = Generation(grammars, max_tokens)
         self._has_drafts = False
 
     def reset(self) -> None:
@@ -126,18 +135,27 @@ class GrammarBatchingProcessor(_batching_processor()):  # type: ignore[misc] # t
 
     Make it for the vocabulary of the model, attach it to a manager before that is started, and give each request its
     grammar: ``manager.add_request(ids, grammar=compiled)``. A request without one follows ``default``, or is free.
+    With ``complete_in_time`` an output is complete within the ``max_new_tokens`` of its request. Where no text is so
+    short the request gets none, and what would be enough is logged.
     """
 
     supported_kwargs = {"grammar": CompiledGrammar}  # noqa: RUF012 - the name and the form are transformers'
     ignored_kwargs = ()
 
-    def __init__(self, info: TokenizerInfo, default: CompiledGrammar | None = None) -> None:
+    def __init__(
+        self,
+        info: TokenizerInfo,
+        default: CompiledGrammar | None = None,
+        *,
+        complete_in_time: bool = False,
+    ) -> None:
         if _batching_processor() is object:
             raise ImportError("continuous batching with grammars needs transformers 5.20 or later")
         if default is not None and default.tokenizer_info != info:
             raise InvalidArgumentError("the default grammar is compiled for another vocabulary")
         self._info = info
         self._default = default
+        self._complete_in_time = complete_in_time
         self._masks = MaskBuffer(info.vocab_size)
         self._followers: dict[str, Follower] = {}
         self._batch: list[Follower | None] = []
@@ -179,22 +197,32 @@ class GrammarBatchingProcessor(_batching_processor()):  # type: ignore[misc] # t
             return None
         follower = self._followers.get(state.request_id)
         if follower is None:
-            follower = self._followers[state.request_id] = self._begin(state.request_id, grammar)
+            follower = self._followers[state.request_id] = self._begin(state, grammar)
         follower.move_to(_generated(state))
         return follower
 
-    def _begin(self, request_id: str, grammar: CompiledGrammar) -> Follower:
-        if grammar.tokenizer_info != self._info:
+    def _begin(self, state: Any, grammar: CompiledGrammar) -> Follower:  # noqa: ANN401 - a request of transformers
+        try:
+            if grammar.tokenizer_info != self._info:
+                raise InvalidArgumentError("its grammar is compiled for another vocabulary")
+            most = _most_tokens(state) if self._complete_in_time else None
+            return Follower(GrammarMatcher(grammar, max_tokens=most))
+        except TokenstileError as error:
             # An exception would end all requests of the manager, so this one only gets no text.
-            _LOG.error("%s gets no text: its grammar is compiled for another vocabulary", request_id)
-            grammar = GrammarCompiler(self._info).compile_grammar('root ::= ""')
-        return Follower(GrammarMatcher(grammar))
+            _LOG.error("%s gets no text: %s", state.request_id, error)
+            return Follower(GrammarMatcher(GrammarCompiler(self._info).compile_grammar('root ::= ""')))
 
     def __call__(self, scores: torch.Tensor, tensor_arg: torch.Tensor) -> torch.Tensor:  # noqa: ARG002 - see above
         """Give the scores of the batch with those of all tokens that cannot follow at minus infinity."""
         scores = scores.clone()
         self._masks.forbid(scores[: len(self._batch)], self._batch)
         return scores
+
+
+def _most_tokens(state: Any) -> int | None:  # noqa: ANN401 - a request of transformers
+    """Give how many tokens a request may write in all: what was pushed out of the cache is taken off its number."""
+    most: int | None = state.max_new_tokens
+    return None if most is None else most + len(_generated(state)) - len(state.generated_tokens)
 
 
 def _generated(state: Any) -> list[int]:  # noqa: ANN401 - a request of transformers

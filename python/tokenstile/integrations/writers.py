@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tokenstile._core import get_default_spelling
 from tokenstile.engine import Engine, SamplingParams
-from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.exceptions import InvalidArgumentError, TokenBudgetError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -105,8 +105,13 @@ class EngineWriter:
         for key, request in requests.items():
             while request.finish_reason is None:
                 self._engine.step()
-            done = request.result()
-            yield key, Result(done.text, done.finish_reason.value)
+            try:
+                done = request.result()
+            except TokenBudgetError as error:
+                # Its prompt leaves too little room: the others may have more.
+                yield key, Result("", "error", str(error))
+            else:
+                yield key, Result(done.text, done.finish_reason.value)
 
 
 class VllmWriter:

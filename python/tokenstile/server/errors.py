@@ -2,7 +2,8 @@
 
 ``{"error": {"message", "type", "param", "code"}}``, where ``param`` is the field of the request. Where the trouble is
 in a schema or a grammar there is more: ``pointer``, the JSON Pointer of the keyword inside that field, or ``line`` and
-``column``, and ``help``.
+``column``, and ``help``. Where no text of the structure is short enough there is ``tokens_needed``, the least
+``max_tokens`` that is known to be enough.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tokenstile.exceptions import (
     InvalidArgumentError,
     JSONSchemaError,
     LimitExceededError,
+    TokenBudgetError,
     UnsupportedFeatureError,
 )
 
@@ -83,6 +85,11 @@ def grammar_error(error: BaseException, param: str | None) -> ApiError:
             details["help"] = details["help"].replace(_FOR_PYTHON, "")
         text = str(error).replace(_FOR_PYTHON, "")
         return ApiError(400, f"Invalid {param}: {text}", code=code, param=param, details=details)
+    if isinstance(error, TokenBudgetError):
+        # It is not the structure that is wrong, but how few tokens there are for it.
+        known = {"max_tokens": error.max_tokens, "tokens_needed": error.tokens_needed}
+        details = {name: number for name, number in known.items() if number is not None}
+        return ApiError(400, str(error), code="budget_too_small", param="max_tokens", details=details)
     if isinstance(error, InvalidArgumentError):
         return ApiError(400, str(error), code="invalid_value", param=param)
     if isinstance(error, CancelledError):

@@ -46,6 +46,8 @@ class EngineOptions:
     """Tokens that are guessed ahead."""
     num_threads: int | None = None
     """Threads of the model; by default one less than there are processors."""
+    complete_in_time: bool = True
+    """Whether structured outputs are complete within their ``max_tokens``; without it they are cut off there."""
 
 
 def load_app(
@@ -65,6 +67,7 @@ def load_app(
         loaded.model,
         num_speculative_tokens=options.num_speculative_tokens,
         manager=_manager(loaded.model, config, options),
+        complete_in_time=options.complete_in_time,
     )
     if config.model_name == ServerConfig.__dataclass_fields__["model_name"].default:
         config = replace(config, model_name=loaded.name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile._core import CancelToken, CompiledGrammar, GrammarCompiler, GrammarMatcher
-from tokenstile.exceptions import InvalidArgumentError
+from tokenstile.exceptions import InvalidArgumentError, TokenBudgetError
 from tokenstile.structured_output.bitmask_pool import BitmaskPool
 from tokenstile.structured_output.constraint import JsonStyle, compile_constraint
 from tokenstile.structured_output.contract import StructuredOutputBackend, StructuredOutputGrammar
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokenstile.structured_output.contract import BackendContext
     from tokenstile.structured_output.key import GrammarType
 
-__all__ = ["TokenstileBackend", "TokenstileGrammar"]
+__all__ = ["TokenstileBackend", "TokenstileGrammar", "matcher_within"]
 
 
 class TokenstileGrammar(StructuredOutputGrammar):
@@ -34,11 +34,17 @@ class TokenstileGrammar(StructuredOutputGrammar):
 
     @classmethod
     def start(
-        cls, compiled: CompiledGrammar, stop_token_ids: Collection[int] | None = None
+        cls,
+        compiled: CompiledGrammar,
+        stop_token_ids: Collection[int] | None = None,
+        max_tokens: int | None = None,
     ) -> TokenstileGrammar:
-        """Return the place of a request at the start of a compiled grammar."""
+        """Return the place of a request at the start of a compiled grammar.
+
+        With ``max_tokens`` its text is complete within so many tokens: see `matcher_within`.
+        """
         stops = _known_stop_tokens(stop_token_ids, compiled.tokenizer_info.vocab_size)
-        return cls(GrammarMatcher(compiled, override_stop_tokens=stops))
+        return cls(matcher_within(compiled, stops, max_tokens))
 
     def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:  # noqa: ARG002 - the contract's
         """Take tokens: all of them or none. What comes after the end of the text is ignored."""
@@ -72,13 +78,31 @@ class TokenstileGrammar(StructuredOutputGrammar):
         """Go back to the start."""
         self.matcher.reset()
 
-    def fresh(self, stop_token_ids: Collection[int] | None = None) -> TokenstileGrammar:
-        """Make a second grammar at the start."""
-        return TokenstileGrammar.start(self.matcher.compiled_grammar, stop_token_ids)
+    def fresh(
+        self, stop_token_ids: Collection[int] | None = None, max_tokens: int | None = None
+    ) -> TokenstileGrammar:
+        """Make a second grammar at the start, whose text is complete within ``max_tokens`` if that is given."""
+        return TokenstileGrammar.start(self.matcher.compiled_grammar, stop_token_ids, max_tokens)
 
     def jump_forward_string(self) -> str:
         """Return the text that must come next whatever the model says."""
         return "" if self.matcher.is_terminated() else self.matcher.find_jump_forward_string()
+
+
+def matcher_within(
+    compiled: CompiledGrammar, stop_token_ids: list[int] | None, max_tokens: int | None
+) -> GrammarMatcher:
+    """Return a matcher whose text is complete within ``max_tokens``; ``TokenBudgetError`` if no text is so short.
+
+    Where it is not known what a text takes, as in grammars that compare items, there is a matcher without a budget: its
+    ``tokens_left`` is ``None``.
+    """
+    try:
+        return GrammarMatcher(compiled, override_stop_tokens=stop_token_ids, max_tokens=max_tokens)
+    except TokenBudgetError as error:
+        if error.tokens_needed is not None:
+            raise
+        return GrammarMatcher(compiled, override_stop_tokens=stop_token_ids)
 
 
 def _known_stop_tokens(stop_token_ids: Collection[int] | None, vocab_size: int) -> list[int] | None:

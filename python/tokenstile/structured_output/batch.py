@@ -267,5 +267,6 @@ class _Work:
             jobs = zip(self.native_requests, results, self.parents, strict=True)
             for request, outcomes, links in jobs:
                 self._note(request, outcomes, is_tree=links is not None)
-        for request_with_thoughts, row in self.openings:
-            allow_opening(request_with_thoughts.gate, request_with_thoughts.position, self.view[row])
+        for opening, row in self.openings:
+            if opening.grammar is not None:
+                allow_opening(opening.grammar, opening.gate, opening.position, self.view[row])

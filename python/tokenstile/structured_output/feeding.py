@@ -50,22 +50,32 @@ def feed_grammar(
     """Return how many steps the grammar took, or ``None`` if it refused and did not move.
 
     White space right after the end of a thought is the model's habit, not a part of the answer: what the grammar
-    refuses of it is dropped. Bytes come from a ``gate`` only, which knows how to spell them.
+    refuses of it is dropped. Bytes come from a ``gate`` only, which knows how to spell them. A grammar that keeps
+    within a number of tokens counts those that give it nothing, too.
     """
     if feed is None:
-        return 0
+        return _count_token(grammar)
     if isinstance(feed, int):
         return 1 if grammar.accept_tokens("", [feed]) else None
     for text in dict.fromkeys((feed, feed.lstrip(b" \t\r\n"))):
-        steps = _feed_text(grammar, text, gate) if text else 0
+        steps = _feed_text(grammar, text, gate) if text else _count_token(grammar)
         if steps is not None:
             return steps
     return None
 
 
+def _count_token(grammar: StructuredOutputGrammar) -> int | None:
+    """Let a grammar count a token that has nothing for it, if it counts tokens."""
+    if not isinstance(grammar, TokenstileGrammar) or grammar.matcher.tokens_left is None:
+        return 0
+    return 1 if grammar.matcher.accept_string(b"", token_count=1) else None
+
+
 def _feed_text(grammar: StructuredOutputGrammar, text: bytes, gate: ReasoningGate | None) -> int | None:
     if isinstance(grammar, TokenstileGrammar):
-        return 1 if grammar.matcher.accept_string(text) else None
+        # The end of a token, whatever would spell it by itself.
+        count = None if grammar.matcher.tokens_left is None else 1
+        return 1 if grammar.matcher.accept_string(text, token_count=count) else None
     tokens = None if gate is None else gate.spell(text)
     # Looked at first: a backend need not go back by itself when a token in the middle does not fit.
     if not tokens or list(grammar.validate_tokens(tokens)) != tokens or not grammar.accept_tokens("", tokens):

@@ -33,7 +33,7 @@ import time
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from tokenstile._core import batch_accept_tokens
 from tokenstile.bitmask import get_bitmask_shape
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.accounting import Accounting
+from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.backends import BackendSet
 from tokenstile.structured_output.batch import BatchFiller, GrammarBitmask
 from tokenstile.structured_output.compile_pool import CompilePool, Waiter
@@ -49,6 +50,7 @@ from tokenstile.structured_output.metrics import Metrics
 from tokenstile.structured_output.reasoning import ReasoningGate, ReasoningMarkers
 from tokenstile.structured_output.recent import RecentlyUsed
 from tokenstile.structured_output.request import RequestStatus, StructuredOutputRequest
+from tokenstile.structured_output.thought_budget import can_end_thoughts, check_thought_fits
 from tokenstile.structured_output.tokenizers import KnownTokenizer, TokenizerCache
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from tokenstile.structured_output.key import StructuredOutputKey
     from tokenstile.structured_output.metrics import Profile
     from tokenstile.structured_output.params import StructuredOutputsParams
+    from tokenstile.structured_output.reasoning import GatePosition
 
 __all__ = ["StructuredOutputManager"]
 
@@ -146,6 +149,7 @@ class StructuredOutputManager:
         prompt_token_ids: Sequence[int] = (),
         reasoning: ReasoningMarkers | bool = True,
         timeout: float | None = None,
+        max_tokens: int | None = None,
         on_ready: Callable[[StructuredOutputRequest], object] | None = None,
     ) -> StructuredOutputRequest:
         """Begin a request, and have its grammar compiled meanwhile.
@@ -154,6 +158,10 @@ class StructuredOutputManager:
         ``reasoning`` is ``True`` for the manager's markers, ``False`` to constrain thoughts too, or markers of its own;
         the prompt then says whether the request begins with a thought. ``timeout`` is how many seconds the request
         waits for its grammar. What is wrong with the grammar comes out of the request, not of this call.
+
+        With ``max_tokens`` the output, its thoughts and the stop token included, is complete within so many tokens;
+        that no text is so short is an error of the request too. It takes a grammar of tokenstile's and an end of
+        thoughts that tokens can spell: `StructuredOutputRequest.keeps_budget` says whether it will.
         """
         patience = _check_timeout(self._compile_timeout if timeout is None else timeout)
         stops = None if stop_token_ids is None else frozenset(stop_token_ids)
@@ -182,7 +190,8 @@ class StructuredOutputManager:
         if on_ready is not None:
             request.add_done_callback(on_ready)
         if chosen is not None and future is not None:
-            self._compile(request, chosen, future, stops, patience)
+            beginning = _Beginning(stops, max_tokens, request.gate, request.position, request.begun_at)
+            self._compile(request, chosen, future, beginning, patience)
         return request
 
     def _compile(
@@ -190,7 +199,7 @@ class StructuredOutputManager:
         request: StructuredOutputRequest,
         chosen: KnownBackend,
         future: GrammarFuture,
-        stops: Collection[int] | None,
+        beginning: _Beginning,
         timeout: float | None,
     ) -> None:
         key = request.key
@@ -198,7 +207,7 @@ class StructuredOutputManager:
         unique = None if chosen.shares_grammars else request.request_id
         waiter = Waiter(
             future,
-            partial(self._begin, chosen, stops, request.begun_at),
+            partial(self._begin, chosen, beginning),
             partial(self.metrics.count, "compile_timeouts_total", chosen.name),
         )
         # Not the request itself: the future would keep it, and it keeps the future.
@@ -208,7 +217,7 @@ class StructuredOutputManager:
         )
         joined = self._pool.submit(
             (chosen.key, key, unique),
-            partial(self._do_compile, chosen, key, stops),
+            partial(self._do_compile, chosen, key, beginning.stop_token_ids),
             waiter,
             timeout,
         )
@@ -236,15 +245,11 @@ class StructuredOutputManager:
         return grammar
 
     def _begin(
-        self,
-        chosen: KnownBackend,
-        stops: Collection[int] | None,
-        begun_at: float,
-        compiled: StructuredOutputGrammar,
+        self, chosen: KnownBackend, beginning: _Beginning, compiled: StructuredOutputGrammar
     ) -> StructuredOutputGrammar:
         """Make a request's own grammar of a compiled one."""
-        grammar = compiled.fresh(stops) if chosen.shares_grammars else compiled
-        self.metrics.observe("compile_wait_seconds", chosen.name, time.perf_counter() - begun_at)
+        grammar = beginning.grammar(compiled) if chosen.shares_grammars else compiled
+        self.metrics.observe("compile_wait_seconds", chosen.name, time.perf_counter() - beginning.begun_at)
         return grammar
 
     def _on_settled(self, request_id: str, backend: str, future: GrammarFuture) -> None:
@@ -526,6 +531,25 @@ class StructuredOutputManager:
         traceback: TracebackType | None,
     ) -> None:
         self.shutdown()
+
+
+class _Beginning(NamedTuple):
+    """What a request's own grammar begins with."""
+
+    stop_token_ids: Collection[int] | None
+    max_tokens: int | None
+    gate: ReasoningGate | None
+    position: GatePosition | None
+    begun_at: float
+
+    def grammar(self, compiled: StructuredOutputGrammar) -> StructuredOutputGrammar:
+        """Return the start of a compiled grammar; ``TokenBudgetError`` if no text of it is short enough."""
+        has_budget = self.max_tokens is not None and can_end_thoughts(self.gate)
+        if not has_budget or not isinstance(compiled, TokenstileGrammar):
+            return compiled.fresh(self.stop_token_ids)
+        grammar = compiled.fresh(self.stop_token_ids, self.max_tokens)
+        check_thought_fits(grammar, self.gate, self.position)
+        return grammar
 
 
 def _collector(manager: StructuredOutputManager) -> Callable[[], Mapping[tuple[str, str], float]]:

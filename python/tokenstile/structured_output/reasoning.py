@@ -88,6 +88,8 @@ class ReasoningGate:
         self._info = tokenizer_info
         # By how many bytes of the end marker came before them: the tokens that have its other bytes, and more.
         self._overshooting: dict[int, tuple[int, ...]] = {}
+        # By the same number: the tokens that spell its other bytes.
+        self._closings: dict[int, list[int]] = {}
         # What tokens are made of, which only texts ask for.
         is_text = isinstance(self._end, bytes) or isinstance(self._start, bytes)
         self._tokens: list[bytes] = tokenizer_info.decoded_vocab if is_text else []
@@ -169,6 +171,34 @@ class ReasoningGate:
                 for number, token in enumerate(self._tokens)
                 if len(token) > len(rest) and (token.startswith(rest) if count else rest in token)
             )
+        return known
+
+    @cached_property
+    def closing_length(self) -> int | None:
+        """How many tokens end a thought, wherever it is; ``None`` if no tokens spell its marker."""
+        return len(self._close_after(0)) or None
+
+    def closing(self, position: GatePosition) -> list[int]:
+        """Return the tokens that end the thought at a place: the fewest, as far as its marker has not begun there."""
+        if isinstance(self._end, int):
+            return [self._end]
+        begun = (
+            count for count in range(len(self._end) - 1, 0, -1) if position.tail.endswith(self._end[:count])
+        )
+        # The marker as one token is less than what is left of it in letters.
+        ways = (self._close_after(next(begun, 0)), self._close_after(0))
+        return min((way for way in ways if way), key=len, default=[])
+
+    def _close_after(self, count: int) -> list[int]:
+        """Return the fewest tokens that spell the end marker but for its first bytes; none if there are none."""
+        if isinstance(self._end, int):
+            return [self._end]
+        known = self._closings.get(count)
+        if known is None:
+            rest = self._end[count:]
+            # A marker may be a control token, which spells no other text.
+            token = _token_of(rest, self._info)
+            known = self._closings[count] = (self.spell(rest) or []) if token is None else [token]
         return known
 
     @cached_property

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from tokenstile.exceptions import CancelledError, TokenstileError
 from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.feeding import feed_grammar
+from tokenstile.structured_output.thought_budget import allows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Sequence
@@ -223,6 +224,11 @@ class StructuredOutputRequest:
         return self.position is not None and self.position.thinking
 
     @property
+    def keeps_budget(self) -> bool:
+        """Whether its grammar sees to it that the output is complete in time; known once that is ready."""
+        return self.matcher is not None and self.matcher.tokens_left is not None
+
+    @property
     def reasoning_ended(self) -> bool:
         """Whether thinking is over, for now."""
         return not self.is_thinking
@@ -244,8 +250,10 @@ class StructuredOutputRequest:
         for token in tokens:
             if grammar.is_terminated():
                 break
-            position, feed = self.gate.step(self.position, operator.index(token))
-            steps = feed_grammar(grammar, feed, self.gate)
+            number = operator.index(token)
+            step = position, feed = self.gate.step(self.position, number)
+            is_allowed = allows(grammar, self.gate, self.position, step, number)
+            steps = feed_grammar(grammar, feed, self.gate) if is_allowed else None
             if steps is None:
                 self.rollback(len(self._trail) - mark)
                 return False

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.feeding import feed_grammar
+from tokenstile.structured_output.thought_budget import allows
 from tokenstile.structured_output.thought_rows import allow_opening, fill_thought_row
 
 if TYPE_CHECKING:
@@ -160,9 +161,12 @@ def _advance(
     if before.outcome is not Outcome.ACCEPTED or token == PADDING:
         return before._replace(outcome=Outcome.UNREAD), 0
     position, feed = before.position, cast("Feed", token)
+    is_allowed = True
     if gate is not None and position is not None:
-        position, feed = gate.step(position, token)
-    steps = feed_grammar(grammar, feed, gate)
+        step = gate.step(position, token)
+        is_allowed = allows(grammar, gate, position, step, token)
+        position, feed = step
+    steps = feed_grammar(grammar, feed, gate) if is_allowed else None
     if steps is None:
         return before._replace(outcome=Outcome.REJECTED), 0
     outcome = Outcome.ENDED if grammar.is_terminated() else Outcome.ACCEPTED
@@ -183,4 +187,4 @@ def _fill(
         fill_thought_row(grammar, gate, node.position, rows[row])
         return
     grammar.fill_bitmask(rows, row)
-    allow_opening(gate, node.position, rows[row])
+    allow_opening(grammar, gate, node.position, rows[row])

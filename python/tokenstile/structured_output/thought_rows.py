@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.bits import allow_token, forbid_token
 from tokenstile.structured_output.feeding import would_take
+from tokenstile.structured_output.thought_budget import may_go_on
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,7 +31,11 @@ def fill_thought_row(
     row: npt.NDArray[np.int32],
 ) -> None:
     """Fill the row of a place inside a thought. Grammars of tokenstile do not move; others move and go back."""
-    row.fill(-1)
+    is_free = may_go_on(grammar, gate)
+    row.fill(-1 if is_free else 0)
+    if not is_free:
+        for token in gate.closing(position)[:1]:
+            allow_token(row, token)
     doubtful = gate.tokens_with_content(position)
     if not doubtful:
         return
@@ -41,14 +46,20 @@ def fill_thought_row(
     for token, feed in doubtful:
         if feed not in known:
             known[feed] = would_take(grammar, feed, gate)
-        if not known[feed]:
-            forbid_token(row, token)
+        change = allow_token if known[feed] else forbid_token
+        change(row, token)
 
 
 def allow_opening(
-    gate: ReasoningGate | None, position: GatePosition | None, row: npt.NDArray[np.int32]
+    grammar: StructuredOutputGrammar,
+    gate: ReasoningGate | None,
+    position: GatePosition | None,
+    row: npt.NDArray[np.int32],
 ) -> None:
-    """Set the bit of the token that begins a thought, where one may begin."""
-    token = None if gate is None or position is None else gate.open_token(position)
+    """Set the bit of the token that begins a thought, where one may begin. No other meaning of it is left there."""
+    if gate is None or position is None:
+        return
+    token = gate.open_token(position)
     if token is not None:
-        allow_token(row, token)
+        change = allow_token if may_go_on(grammar, gate) else forbid_token
+        change(row, token)

@@ -64,9 +64,11 @@ class XGrammarGrammar(TokenstileGrammar):
         """Write the mask of the tokens that can come next; returns whether it forbids any."""
         return self.matcher.fill_next_token_bitmask(bitmask, index)
 
-    def fresh(self, stop_token_ids: Collection[int] | None = None) -> XGrammarGrammar:
+    def fresh(
+        self, stop_token_ids: Collection[int] | None = None, max_tokens: int | None = None
+    ) -> XGrammarGrammar:
         """Make a second grammar at the start."""
-        return XGrammarGrammar(super().fresh(stop_token_ids).matcher, self.vocab_size, self.ctx)
+        return XGrammarGrammar(super().fresh(stop_token_ids, max_tokens).matcher, self.vocab_size, self.ctx)
 
 
 class XGrammarBackend(TokenstileBackend):

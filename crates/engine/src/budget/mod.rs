@@ -10,6 +10,11 @@
 //! The stop token that ends the text counts as one, unless the matcher ends without one. A string that is accepted as one
 //! step counts as many tokens as spell it at least, or as many as the caller says.
 //!
+//! Where items of arrays are compared and one may be equal to one before, the way to complete the text is longer than its parts
+//! are: by a few tokens nearly always, and by no one knows how many in the worst case. So far from the end that much is set
+//! aside ([`SET_ASIDE`]), and near it the way is looked for. If it turns out to be longer than that much the budget is lost: from
+//! there the grammar alone holds, until a text is in reach again.
+//!
 //! Far from the end of the budget nothing can become too dear with one token, and the mask is what it is without a budget.
 //! Near it, the mask is narrowed.
 //!
@@ -24,6 +29,7 @@ use std::sync::Arc;
 use crate::completion::{Completion, Cost};
 use crate::config::SetId;
 use crate::generation::Generation;
+use crate::mask::has_bit;
 use crate::terminal::NO_END;
 use narrowing::Narrowing;
 
@@ -43,13 +49,16 @@ pub enum BudgetError {
         "no budget can be kept: no output of the grammar is known that the tokens of the vocabulary can spell"
     )]
     Unspellable,
-    /// Items are compared.
+    /// Items that must differ have to come.
     #[error(
-        "no budget can be kept: the grammar has arrays of which no two items may be equal, and it is not known what it takes \
-         to complete them"
+        "no budget can be kept: the grammar has an array that must have two items or more of which none are equal, and it is \
+         not known what it takes to complete it"
     )]
-    Compares,
+    Repeats,
 }
+
+/// How many tokens are set aside for items that have to differ from those before.
+const SET_ASIDE: u32 = 64;
 
 /// What is left to a matcher.
 #[derive(Clone)]
@@ -73,6 +82,9 @@ impl TokenBudget {
     ) -> Result<Self, BudgetError> {
         // Less than what cannot be known, so that this can never be afforded.
         let max_tokens = max_tokens.min(NO_END - 1);
+        if completion.repeats(generation) {
+            return Err(BudgetError::Repeats);
+        }
         let budget = TokenBudget { max_tokens, completion, uneven: Vec::new(), needs_stop };
         match budget.needed(generation, start) {
             NO_END.. => Err(BudgetError::Unspellable),
@@ -120,7 +132,8 @@ impl TokenBudget {
 
     /// The tokens that are enough from `config` on, with the one that stops.
     pub(crate) fn needed(&self, generation: &Generation, config: SetId) -> u32 {
-        let apart = self.cost(generation, config).least;
+        let is_settled = generation.is_settled(config);
+        let apart = if is_settled { self.cost(generation, config).least } else { NO_END };
         // A sum of nothing or of one cannot be undercut.
         let joined = if apart > 1 { self.completion.joined_cost(generation, config) } else { NO_END };
         apart.min(joined) + u32::from(self.needs_stop)
@@ -128,8 +141,36 @@ impl TokenBudget {
 
     /// Whether so many tokens, without the one that stops, are enough from `config` on.
     fn is_enough(&self, generation: &Generation, config: SetId, tokens: u32) -> bool {
+        if generation.is_settled(config) {
+            let plain = generation.forgetful(config).unwrap_or(config);
+            return self.is_enough_for_parts(generation, plain, tokens);
+        }
+        let plain = generation.forgetful(config).unwrap_or(config);
+        self.is_enough_for_parts(generation, plain, tokens)
+            && (self.cost(generation, plain).most.saturating_add(SET_ASIDE) <= tokens
+                || self.completion.joined_cost(generation, config) <= tokens)
+    }
+
+    /// The same where items need not differ.
+    fn is_enough_for_parts(&self, generation: &Generation, config: SetId, tokens: u32) -> bool {
         self.cost(generation, config).least <= tokens
             || self.completion.joined_cost(generation, config) <= tokens
+    }
+
+    /// How much is set aside.
+    fn set_aside(generation: &Generation) -> u32 {
+        if generation.machine().compares_items { SET_ASIDE } else { 0 }
+    }
+
+    /// Whether the text cannot be completed any more with what is `left`, as far as is known. Only where items are compared.
+    #[cold]
+    pub(crate) fn is_lost(&self, generation: &Generation, config: SetId, left: u32) -> bool {
+        if !generation.machine().compares_items {
+            return false;
+        }
+        let mut row = vec![0; generation.words()];
+        generation.mask(config).fill(&mut row, generation.rows());
+        !self.narrow(generation, config, left, &mut row)
     }
 
     /// Whether what is left after a step for `tokens` of `left` is enough from `config` on.
@@ -147,13 +188,37 @@ impl TokenBudget {
     /// Whether no token can become too dear where `left` tokens are left.
     pub(crate) fn is_far(&self, generation: &Generation, config: SetId, left: u32) -> bool {
         let growth = self.completion.nodes.growth(generation.longest_token() as usize);
-        self.cost(generation, config).most + growth + u32::from(self.needs_stop) < left
+        let most = self.cost(generation, config).most + Self::set_aside(generation);
+        most + growth + u32::from(self.needs_stop) < left
+    }
+
+    /// Whether a row has a token that is text.
+    fn has_text(&self, row: &[u32]) -> bool {
+        let all: u32 = row.iter().map(|word| word.count_ones()).sum();
+        let barred = self.barred().iter().filter(|&&token| has_bit(row, token)).count();
+        all as usize > barred
     }
 
     /// Takes out of the mask of `config` in `row` the tokens after which too few are left, stop tokens aside. `left` is what
-    /// is left now.
-    pub(crate) fn narrow(&self, generation: &Generation, config: SetId, left: u32, row: &mut [u32]) {
+    /// is left now. Where that would leave nothing because items have to differ, all is left: the budget is lost, which the
+    /// answer says.
+    pub(crate) fn narrow(&self, generation: &Generation, config: SetId, left: u32, row: &mut [u32]) -> bool {
         let limit = left.checked_sub(1 + u32::from(self.needs_stop));
-        Narrowing::new(self, generation, generation.timeless(config), limit).run(row);
+        let config = generation.timeless(config);
+        if !generation.machine().compares_items {
+            Narrowing::new(self, generation, config, limit).run(row);
+            return true;
+        }
+        // Behind most tokens items differ whatever those before were, and the others are read one by one.
+        let before = row.to_vec();
+        let plain = generation.forgetful(config).unwrap_or(config);
+        Narrowing::new(self, generation, plain, limit).run(row);
+        let mut narrowing = Narrowing::new(self, generation, config, limit);
+        generation.unsettling_tokens(config, |token| narrowing.decide(token, row));
+        let is_kept = generation.sets().ends(config) || self.has_text(row);
+        if !is_kept {
+            row.copy_from_slice(&before);
+        }
+        is_kept
     }
 }

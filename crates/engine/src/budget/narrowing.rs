@@ -13,18 +13,18 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tokenstile_grammar::ir::TokenSet;
 
 use super::TokenBudget;
-use super::plain::{PlainText, Ways};
+use super::plain::{Configs, PlainText};
 use crate::config::SetId;
 use crate::generation::Generation;
-use crate::mask::{Row, clear_bit};
+use crate::mask::{Row, clear_bit, has_bit};
 use crate::vocab::TokenId;
 use crate::vocab::plain_rows::count_characters;
-use crate::vocab::shapes::{characters_of, meets};
+use crate::vocab::shapes::{KindSet, characters_of, meets};
 use crate::vocab::trie::{NodeIndex, Trie};
 
 /// A mask with at most so many tokens is narrowed token by token. Where assertions are checked this and the next are small,
@@ -34,8 +34,11 @@ const FEW: u32 = if cfg!(debug_assertions) { 6 } else { 256 };
 /// A subtree with fewer tokens than this is followed token by token.
 const WORTH_A_STROKE: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 
-/// How many configurations are looked at for strokes, in all.
-const MOST_CONFIGS: usize = 512;
+/// How much is spent on where text leads, in all: one for a configuration that counts, several for others.
+const MOST_SPENT: usize = 2_048;
+
+/// Where so many ways are open at once, text does not lead back to where it began.
+const MOST_OPEN: usize = 8;
 
 /// How many judgements are at hand, at a place that follows from the configuration.
 const AT_HAND: usize = 256;
@@ -52,6 +55,8 @@ pub(super) struct Narrowing<'b> {
     allowances: [Option<u32>; 256],
     judgements: FxHashMap<SetId, Judgement>,
     at_hand: [(SetId, Judgement); AT_HAND],
+    /// Whether a key of others is being read, at hand in the same way.
+    keys_at_hand: [(SetId, bool); AT_HAND],
     strokes: Strokes<'b>,
     /// The sets of tokens that the grammar names at the start.
     named: SmallVec<[&'b TokenSet; 4]>,
@@ -78,7 +83,7 @@ struct Strokes<'b> {
     tokens: Option<Arc<Row>>,
     /// What is decided, if anything, by where text begins, and whether keys have forgotten their texts there.
     known: FxHashMap<(SetId, bool), Option<Stroke>>,
-    /// How many more configurations may be looked at.
+    /// How much may still be spent on where text leads.
     left: usize,
 }
 
@@ -103,7 +108,7 @@ impl<'b> Narrowing<'b> {
         limit: Option<u32>,
     ) -> Self {
         let text = PlainText::none(generation);
-        let strokes = Strokes { text, tokens: None, known: FxHashMap::default(), left: MOST_CONFIGS };
+        let strokes = Strokes { text, tokens: None, known: FxHashMap::default(), left: MOST_SPENT };
         let growth = |bytes| budget.completion.nodes.growth(bytes);
         let allowance = |bytes| limit.filter(|_| bytes < 255)?.checked_sub(growth(bytes));
         let nothing = (SetId::DEAD, Judgement { most: 0, is_enough: None });
@@ -115,6 +120,7 @@ impl<'b> Narrowing<'b> {
             allowances: std::array::from_fn(allowance),
             judgements: FxHashMap::default(),
             at_hand: [nothing; AT_HAND],
+            keys_at_hand: [(SetId::DEAD, false); AT_HAND],
             strokes,
             named: generation.named_tokens(start).collect(),
             after_named: FxHashMap::default(),
@@ -136,6 +142,16 @@ impl<'b> Narrowing<'b> {
         let start = Place { node: Trie::ROOT, config, depth: 0, lacks: 0, forgets };
         let others = self.follow(vec![start], row);
         self.follow_others(others, row);
+    }
+
+    /// Looks again at a token that is left.
+    pub(super) fn decide(&mut self, token: u32, row: &mut [u32]) {
+        if has_bit(row, token) {
+            let config = self.after(TokenId(token));
+            if !self.is_enough(config) {
+                clear_bit(row, token);
+            }
+        }
     }
 
     /// The same token by token: where there are few, and where the grammar may name some.
@@ -190,18 +206,20 @@ impl<'b> Narrowing<'b> {
     fn follow_others(&mut self, places: Vec<Place>, row: &mut [u32]) {
         let index = self.generation.tokens().index();
         let (trie, kinds) = (index.trie(), self.strokes.text.kinds());
-        let is_text =
-            |place: &Place| characters_of(self.bytes_before(trie, place.node, place.depth)) & !kinds == 0;
         let mut stack: Vec<(Place, bool)> =
-            places.into_iter().map(|place| (place, is_text(&place))).collect();
+            places.into_iter().map(|place| (place, self.is_text(trie, place, kinds))).collect();
         while let Some((place, is_text)) = stack.pop() {
             for child in trie.children(place.node) {
                 if is_text && index.shapes().characters_at(child) & !kinds == 0 {
                     continue;
                 }
+                let Some(next) = self.enter(trie, place, child, row) else { continue };
+                // The last byte of a character says what it is: an end of a line and a dash may have all others in common.
                 let byte = trie.byte(child);
-                let is_text = is_text && meets(kinds, byte, byte);
-                stack.extend(self.enter(trie, place, child, row).map(|next| (next, is_text)));
+                let is_text = is_text
+                    && meets(kinds, byte, byte)
+                    && (byte < 0x80 || next.lacks > 0 || self.is_text(trie, next, kinds));
+                stack.push((next, is_text));
             }
         }
     }
@@ -244,6 +262,11 @@ impl<'b> Narrowing<'b> {
         true
     }
 
+    /// Whether whole characters of some kinds lead to a place.
+    fn is_text(&self, trie: &Trie, place: Place, kinds: KindSet) -> bool {
+        characters_of(self.bytes_before(trie, place.node, place.depth)) & !kinds == 0
+    }
+
     /// The bytes that lead to a node.
     fn bytes_before(&self, trie: &Trie, node: NodeIndex, depth: u32) -> &'b [u8] {
         let token = TokenId(trie.tokens()[trie.token_range(node).start]);
@@ -256,30 +279,55 @@ impl<'b> Narrowing<'b> {
         if let Some(known) = self.strokes.known.get(&key) {
             return known.clone();
         }
-        let stroke = self.ways(place).and_then(|ways| {
-            let verdicts: Vec<bool> = ways.iter().map(|way| self.is_enough(way.0)).collect();
-            let is_uniform = verdicts.iter().all(|&is_enough| is_enough == verdicts[0]);
-            let longest = self.generation.longest_token() as usize;
-            if is_uniform { Some([verdicts[0]].into()) } else { by_length(&ways, &verdicts, longest) }
-        });
+        let stroke = self.find_stroke(place);
         self.strokes.known.insert(key, stroke.clone());
         stroke
     }
 
-    /// All that text leads to from a place, unless keys remember it there, or it ends one that has forgotten its text.
-    fn ways(&mut self, place: Place) -> Option<Ways> {
+    /// Follows text from a place character by character, as far as a token reaches, until nothing new comes. It can be told if
+    /// all that text leads to has one verdict, or if all text of a length leads to the same. Not where keys remember it, or
+    /// where it ends one that has forgotten its text.
+    fn find_stroke(&mut self, place: Place) -> Option<Stroke> {
         let generation = self.generation;
-        let is_key = |config| generation.remembers_keys() && generation.is_in_other_key(config);
-        if is_key(place.config) != place.forgets {
+        if self.is_in_other_key(place.config) != place.forgets {
             return None;
         }
-        let strokes = &mut self.strokes;
-        let ways = strokes.text.ways(place.config, &mut strokes.left)?;
-        ways.iter().all(|way| is_key(way.0) == place.forgets).then_some(ways)
+        let first = self.is_enough(place.config);
+        let (mut is_uniform, mut is_line, mut by_length) = (true, true, vec![first]);
+        let mut seen: FxHashSet<SetId> = FxHashSet::from_iter([place.config]);
+        let mut level = Configs::from_slice(&[place.config]);
+        for _ in 0..generation.longest_token() {
+            let (mut next, mut unseen) = (Configs::new(), Configs::new());
+            for config in level {
+                let after = self.strokes.text.after(config, &mut self.strokes.left)?;
+                next.extend(after);
+            }
+            next.sort_unstable();
+            next.dedup();
+            unseen.extend(next.iter().copied().filter(|&config| seen.insert(config)));
+            is_line &= next.len() <= 1;
+            for &config in &unseen {
+                is_uniform &= self.is_enough(config) == first;
+                if self.is_in_other_key(config) != place.forgets || !(is_uniform || is_line) {
+                    return None;
+                }
+            }
+            if next.is_empty() || (is_uniform && unseen.is_empty()) {
+                break;
+            }
+            if unseen.len() > MOST_OPEN {
+                return None;
+            }
+            if is_line {
+                by_length.push(self.is_enough(next[0]));
+            }
+            level = if is_line { next } else { unseen };
+        }
+        Some(if is_uniform { [first].into() } else { by_length.into() })
     }
 
     /// The place at `child`, a node right below that of `place`, if tokens go on there.
-    fn step(&self, trie: &Trie, place: Place, child: NodeIndex) -> Option<Place> {
+    fn step(&mut self, trie: &Trie, place: Place, child: NodeIndex) -> Option<Place> {
         let (generation, byte) = (self.generation, trie.byte(child));
         let depth = place.depth + 1;
         let mut config = if place.forgets || !generation.remembers_keys() {
@@ -293,10 +341,12 @@ impl<'b> Narrowing<'b> {
         let mut forgets = place.forgets;
         if forgets && !self.may_forget(place.config, config) {
             config = generation.step_bytes(self.start, self.bytes_before(trie, child, depth));
-            forgets = generation.is_in_other_key(config);
-            if forgets {
-                config = generation.without_texts(config);
-            }
+            forgets = false;
+        }
+        if !forgets && self.is_in_other_key(config) {
+            // A key begins within the token: from here on it is as good without its text.
+            config = generation.without_texts(config);
+            forgets = true;
         }
         let lacks = lacking(byte, place.lacks);
         (config != SetId::DEAD).then_some(Place { node: child, config, depth, lacks, forgets })
@@ -304,12 +354,23 @@ impl<'b> Narrowing<'b> {
 
     /// Whether what it costs to complete `config` does not depend on keys that were forgotten, where it did not `before` the
     /// last byte.
-    fn may_forget(&self, before: SetId, config: SetId) -> bool {
-        let generation = self.generation;
-        if generation.is_in_other_key(config) {
-            return generation.is_in_other_key(before);
+    fn may_forget(&mut self, before: SetId, config: SetId) -> bool {
+        if self.is_in_other_key(config) {
+            return self.is_in_other_key(before);
         }
-        !self.budget.completion.nodes.needs_keys && !generation.is_before_value(config)
+        !self.budget.completion.nodes.needs_keys && !self.generation.is_before_value(config)
+    }
+
+    /// Whether a key is being read that may remember its text.
+    fn is_in_other_key(&mut self, config: SetId) -> bool {
+        if !self.generation.remembers_keys() {
+            return false;
+        }
+        let at_hand = &mut self.keys_at_hand[config.0 as usize % AT_HAND];
+        if at_hand.0 != config {
+            *at_hand = (config, self.generation.is_in_other_key(config));
+        }
+        at_hand.1
     }
 
     fn judgement(&mut self, config: SetId) -> Judgement {
@@ -318,7 +379,8 @@ impl<'b> Narrowing<'b> {
             return judgement;
         }
         let (budget, generation) = (self.budget, self.generation);
-        let judge = || Judgement { most: budget.cost(generation, config).most, is_enough: None };
+        let most = || budget.cost(generation, config).most + TokenBudget::set_aside(generation);
+        let judge = || Judgement { most: most(), is_enough: None };
         let judgement = *self.judgements.entry(config).or_insert_with(judge);
         self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
         judgement
@@ -345,21 +407,6 @@ impl<'b> Narrowing<'b> {
                 .is_some_and(|allowance| self.judgement(config).most <= allowance),
         }
     }
-}
-
-/// The verdicts by the length of the text, up to the `longest`, where all text of a length leads to the same configuration.
-fn by_length(ways: &Ways, verdicts: &[bool], longest: usize) -> Option<Stroke> {
-    let mut stroke = vec![verdicts[0]];
-    let mut at = 0;
-    while stroke.len() <= longest {
-        at = match *ways[at].1 {
-            [] => break,
-            [next] => next as usize,
-            _ => return None,
-        };
-        stroke.push(verdicts[at]);
-    }
-    Some(stroke.into())
 }
 
 /// How many bytes a character lacks after `byte`, where it lacked so many before it.

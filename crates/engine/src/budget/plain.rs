@@ -1,7 +1,7 @@
 //! Where a text of certain characters leads.
 //!
 //! From inside of a string, text without quotes and backslashes leads back to where it began, or to as many places as there
-//! may be characters. These are few, so they are all looked at. A byte is read for each range of bytes that the terminals of a
+//! may be characters. Within the length of a token these are few, so they are looked at. A byte is read for each range of bytes that the terminals of a
 //! configuration do not tell apart, and not for each byte. Where a terminal only counts characters, one of them is read.
 
 use rustc_hash::FxHashMap;
@@ -12,15 +12,11 @@ use crate::generation::Generation;
 use crate::terminal::{SEQUENCES, TerminalId};
 use crate::vocab::shapes::{ASCII, JSON_TEXT, KindSet, OTHER, SPACES, meets};
 
-/// Where so many ways are open at once, text does not lead back to where it began.
-const MOST_OPEN: usize = 8;
-/// Nor where one character leads to so many places, whole or begun.
+/// Where one character leads to so many places, whole or begun, text does not lead back to where it began.
 const MOST_AFTER: usize = 64;
 
-/// Configurations, each with the places in this list of those that a character leads to.
-pub(super) type Ways = Vec<(SetId, SmallVec<[u32; 4]>)>;
-
-type Configs = SmallVec<[SetId; 4]>;
+/// Some configurations.
+pub(super) type Configs = SmallVec<[SetId; 4]>;
 
 /// Text of some kinds of characters.
 pub(super) struct PlainText<'g> {
@@ -31,7 +27,12 @@ pub(super) struct PlainText<'g> {
     /// Whether a state that counts takes all characters of these kinds and what comes after it none; by the state without
     /// its bound, and by what comes after it.
     counts: FxHashMap<(TerminalId, TerminalId), bool>,
+    /// What a character leads to, by where it is read; none where that is too much.
+    known: FxHashMap<SetId, Option<Configs>>,
 }
+
+/// A terminal that takes fewer kinds than this is not what most tokens are made of: white space, or a number.
+const WIDE: u32 = 16;
 
 /// What a configuration counts for whose characters are not alike.
 const SEVERAL: usize = 16;
@@ -39,7 +40,13 @@ const SEVERAL: usize = 16;
 impl<'g> PlainText<'g> {
     /// No text at all.
     pub(super) fn none(generation: &'g Generation) -> Self {
-        PlainText { generation, kinds: 0, ascii: [false; 128], counts: FxHashMap::default() }
+        PlainText {
+            generation,
+            kinds: 0,
+            ascii: [false; 128],
+            counts: FxHashMap::default(),
+            known: FxHashMap::default(),
+        }
     }
 
     /// The text that may come in most places around `config`: that of its widest terminal, or else that of JSON strings.
@@ -54,7 +61,7 @@ impl<'g> PlainText<'g> {
         };
         let items = generation.sets().items(config).iter().take(8);
         let widest = items.map(|(symbol, _)| kinds(symbol.kind())).max_by_key(|kinds| kinds.count_ones());
-        let kinds = widest.filter(|&kinds| kinds != 0).unwrap_or(JSON_TEXT);
+        let kinds = widest.filter(|kinds| kinds.count_ones() >= WIDE).unwrap_or(JSON_TEXT);
         let ascii = std::array::from_fn(|byte| meets(kinds, byte as u8, byte as u8));
         PlainText { kinds, ascii, ..Self::none(generation) }
     }
@@ -63,32 +70,17 @@ impl<'g> PlainText<'g> {
         self.kinds
     }
 
-    /// All configurations that whole characters of the text lead to from `config`, itself first. None if they are more
-    /// than `left`, from which they are taken, or if there is no end to be seen.
-    pub(super) fn ways(&mut self, config: SetId, left: &mut usize) -> Option<Ways> {
-        let mut ways: Ways = vec![(config, SmallVec::new())];
-        let mut places: FxHashMap<SetId, u32> = FxHashMap::from_iter([(config, 0)]);
-        let mut at = 0;
-        while at < ways.len() {
-            let counted = self.after_counted(ways[at].0);
-            *left = left.checked_sub(if counted.is_some() { 1 } else { SEVERAL })?;
-            let after = match counted {
-                Some(after) => after,
-                None => self.after_character(ways[at].0)?,
-            };
-            for next in after {
-                let place = *places.entry(next).or_insert_with(|| {
-                    ways.push((next, SmallVec::new()));
-                    ways.len() as u32 - 1
-                });
-                ways[at].1.push(place);
-            }
-            at += 1;
-            if ways.len() - at > MOST_OPEN {
-                return None;
-            }
+    /// The configurations that a character of the text leads to. None if that costs more than is `left`, from which it is
+    /// taken, or if these are too many.
+    pub(super) fn after(&mut self, config: SetId, left: &mut usize) -> Option<Configs> {
+        if let Some(known) = self.known.get(&config) {
+            return known.clone();
         }
-        Some(ways)
+        let counted = self.after_counted(config);
+        *left = left.checked_sub(if counted.is_some() { 1 } else { SEVERAL })?;
+        let after = counted.or_else(|| self.after_character(config));
+        self.known.insert(config, after.clone());
+        after
     }
 
     /// What any character leads to where they are only counted.

@@ -10,6 +10,9 @@
 //! A token that the grammar names is a step of its own. Where one may come, a token that spells bytes of the way is not
 //! reckoned with if it could also be read as such a one: it would lead to more than the way does.
 //!
+//! Where the items of arrays are compared and one may be equal to one before, the way first goes to where that is settled
+//! (`config/distinct/settling.rs`); that too depends on the configuration alone.
+//!
 //! The cost is not known where the way goes through a key that must not be one of those before it, and where it is very
 //! long.
 
@@ -17,6 +20,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use tokenstile_grammar::machine::MachineRuleId;
 
 use super::{Completion, NodeCosts, Way};
 use crate::config::SetId;
@@ -33,6 +37,8 @@ pub(super) struct Joined {
     /// The same costs, where each byte is a token.
     bytes: Completion,
     known: Mutex<Known>,
+    /// Whether some array has to have several items that differ, so that what it takes depends on what they are.
+    repeats: bool,
 }
 
 type Known = FxHashMap<SetId, Rest>;
@@ -51,17 +57,22 @@ struct Walk {
 }
 
 impl Joined {
-    pub(super) fn new(generation: &Generation, speller: &Speller<'_>) -> Self {
-        let bytes = Arc::new(bytes_of(speller));
+    pub(super) fn new(generation: &Generation) -> Self {
+        let bytes = Arc::clone(generation.tokens().index().bytes());
         let nodes = NodeCosts::without_growth(generation, Speller { trie: &bytes, barred: &[] });
         let bytes = Completion::new(bytes, Box::default(), Arc::new(nodes));
-        Joined { bytes, known: Mutex::default() }
+        let repeats = has_to_differ(generation, &bytes);
+        Joined { bytes, known: Mutex::default(), repeats }
+    }
+
+    /// Whether some array has to have several items that differ.
+    pub(super) fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// The fewest tokens that spell the completion of `config`; [`NO_END`] if that is not known.
     pub(super) fn cost(&self, generation: &Generation, speller: &Speller<'_>, config: SetId) -> u32 {
-        // What a key was does not matter for any way that is looked at.
-        let config = generation.without_texts(config);
+        let config = plain(generation, config);
         let mut known = self.known.lock();
         if let Some(rest) = known.get(&config) {
             return rest.cost;
@@ -91,6 +102,9 @@ impl Joined {
         let mut walk = Walk { configs: vec![config], ways: Vec::new() };
         let (mut at, mut left) = (config, generation.longest_token() as usize);
         while !generation.sets().ends(at) && left > 0 {
+            if walk.ways.len() > MOST_BYTES {
+                return Err(walk.configs);
+            }
             let next = match known.get(&at) {
                 Some(rest) => {
                     left -= 1;
@@ -108,17 +122,23 @@ impl Joined {
 
     /// What brings the end nearest, and the configuration after it.
     fn step(&self, generation: &Generation, speller: &Speller<'_>, config: SetId) -> Option<(Way, SetId)> {
+        let cost = |config| self.bytes.cost(generation, config).least;
+        if !generation.is_settled(config) {
+            let byte = generation.way_to_settle(config)?;
+            let next = plain(generation, generation.step_comparing(config, byte));
+            return (next != SetId::DEAD).then_some((Way::Byte(byte), next));
+        }
         let way = self.bytes.way_on(generation, config, speller.barred)?;
         let next = match way {
-            Way::Byte(byte) => generation.step(config, byte),
+            Way::Byte(byte) => generation.step_comparing(config, byte),
             Way::Token(token) => {
                 let token = TokenId(token);
                 generation.step_token(config, token, generation.tokens().token_bytes(token))
             }
         };
-        let cost = |config| self.bytes.cost(generation, config).least;
         // It is nearer by one; this only keeps a mistake from going round for ever.
-        (next != SetId::DEAD && cost(next) < cost(config)).then_some((way, next))
+        let is_nearer = next != SetId::DEAD && cost(next) < cost(config);
+        is_nearer.then(|| (way, plain(generation, next)))
     }
 
     /// How many configurations are known.
@@ -176,18 +196,32 @@ impl Walk {
     }
 }
 
-/// The bytes that stand in any token, each as a token.
-fn bytes_of(speller: &Speller<'_>) -> Trie {
-    let mut stands = [false; 256];
-    let trie = speller.trie;
-    let mut stack = vec![Trie::ROOT];
-    while let Some(node) = stack.pop() {
-        for child in trie.children(node) {
-            stands[usize::from(trie.byte(child))] = true;
-            stack.push(child);
-        }
+/// The same configuration as far as completions go: what keys and items were does not matter for any way that is looked at,
+/// once it is settled that they differ.
+fn plain(generation: &Generation, config: SetId) -> SetId {
+    let config = generation.without_texts(config);
+    if generation.is_settled(config) { generation.forgetful(config).unwrap_or(config) } else { config }
+}
+
+/// Whether the shortest text of some rule that compares items has several of them.
+fn has_to_differ(generation: &Generation, bytes: &Completion) -> bool {
+    let machine = generation.machine();
+    if !machine.compares_items {
+        return false;
     }
-    let bytes: Vec<[u8; 1]> =
-        (0..=u8::MAX).filter(|&byte| stands[usize::from(byte)]).map(|byte| [byte]).collect();
-    Trie::from_sorted(bytes.iter().map(|byte| (byte.as_slice(), u32::from(byte[0]))))
+    let rules = (0..machine.rules.len() as u32).map(|rule| generation.start_of_rule(MachineRuleId(rule)));
+    rules.filter(|&start| generation.has_distinct_items(start)).any(|start| {
+        let mut at = start;
+        for _ in 0..MOST_BYTES {
+            if generation.sets().ends(at) {
+                return false;
+            }
+            let Some(Way::Byte(byte)) = bytes.way_on(generation, at, &[]) else { return true };
+            at = generation.step_comparing(at, byte);
+            if at == SetId::DEAD || !generation.is_settled(at) {
+                return true;
+            }
+        }
+        true
+    })
 }

@@ -110,11 +110,17 @@ impl Completion {
     /// The cost of a configuration where tokens may join its parts; [`NO_END`] if that is not known.
     pub(crate) fn joined_cost(&self, generation: &Generation, config: SetId) -> u32 {
         let speller = self.speller();
-        let joined = self.joined.get_or_init(|| Box::new(Joined::new(generation, &speller)));
+        let joined = self.joined.get_or_init(|| Box::new(Joined::new(generation)));
         let before = joined.len();
         let cost = joined.cost(generation, &speller, generation.timeless(config));
         generation.note_table((joined.len() - before) * 32);
         cost
+    }
+
+    /// Whether some array has to have several items that differ: then what its parts cost is less than what it takes.
+    pub(crate) fn repeats(&self, generation: &Generation) -> bool {
+        let joined = || Box::new(Joined::new(generation));
+        generation.machine().compares_items && self.joined.get_or_init(joined).repeats()
     }
 
     /// What brings the nearest end of `config` one token nearer, where each byte is a token; `barred` tokens do not count.

@@ -49,6 +49,11 @@ impl<'g> Closer<'g> {
         self.items.push((symbol, rest));
     }
 
+    /// Adds a call of a rule on an empty stack.
+    pub(super) fn start_rule(&mut self, rule: MachineRuleId) {
+        self.call(rule, SetId::BOTTOM);
+    }
+
     /// Adds a call of the root rule on an empty stack.
     pub(super) fn start(&mut self) {
         let machine = self.generation.machine();

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 use tokenstile_grammar::ir::TokenSet;
+use tokenstile_grammar::machine::MachineRuleId;
 
 use super::close::Closer;
 use super::sets::SetId;
@@ -15,6 +16,13 @@ impl Generation {
     pub(crate) fn compute_start(&self) -> SetId {
         let mut closer = Closer::new(self);
         closer.start();
+        closer.finish()
+    }
+
+    /// The configuration before anything was read of a rule by itself.
+    pub(crate) fn start_of_rule(&self, rule: MachineRuleId) -> SetId {
+        let mut closer = Closer::new(self);
+        closer.start_rule(rule);
         closer.finish()
     }
 

@@ -27,6 +27,7 @@ pub(crate) struct TokenIndex {
     /// Those of the terms that all grammars have in common, by their numbers.
     common_tables: OnceLock<Box<[TableSlot]>>,
     crossing: OnceLock<Arc<Crossing>>,
+    bytes: OnceLock<Arc<Trie>>,
     /// The tokens that may hold two keys.
     pub(crate) doubtful: Doubtful,
 }
@@ -51,6 +52,7 @@ impl TokenIndex {
             key_parts: SharedKeyParts::default(),
             common_tables: OnceLock::new(),
             crossing: OnceLock::new(),
+            bytes: OnceLock::new(),
             doubtful: Doubtful::default(),
         }
     }
@@ -80,6 +82,18 @@ impl TokenIndex {
     /// The tokens that reach from one item of an array into the next.
     pub(crate) fn crossing(&self, table: &TokenTable) -> &Crossing {
         self.crossing.get_or_init(|| Crossing::new(table))
+    }
+
+    /// The bytes that stand in any token, each as a token of its own.
+    pub(crate) fn bytes(&self) -> &Arc<Trie> {
+        self.bytes.get_or_init(|| {
+            let mut stands = [false; 256];
+            let nodes = 1..self.trie.end(Trie::ROOT);
+            nodes.for_each(|node| stands[usize::from(self.trie.byte(node))] = true);
+            let bytes: Vec<[u8; 1]> =
+                (0..=u8::MAX).filter(|&byte| stands[usize::from(byte)]).map(|byte| [byte]).collect();
+            Arc::new(Trie::from_sorted(bytes.iter().map(|byte| (byte.as_slice(), u32::from(byte[0])))))
+        })
     }
 
     /// The shapes of all tokens that have bytes.

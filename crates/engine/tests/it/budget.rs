@@ -32,7 +32,7 @@ fn least_budget(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions) -> Op
     match Matcher::with_budget(Arc::clone(compiled), options) {
         Ok(_) => Some(0),
         Err(BudgetError::TooSmall { needed, .. }) => Some(needed),
-        Err(BudgetError::Unspellable | BudgetError::Compares) => None,
+        Err(BudgetError::Unspellable | BudgetError::Repeats) => None,
     }
 }
 
@@ -121,7 +121,12 @@ fn walk(matcher: &mut Matcher, taste: Taste, dice: &mut Dice) -> Check {
 }
 
 /// Walks of all tastes with budgets from the least one on.
-fn check_budgets(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions, seed: u64, most: u32) -> Check {
+pub(crate) fn check_budgets(
+    compiled: &Arc<CompiledGrammar>,
+    options: &MatcherOptions,
+    seed: u64,
+    most: u32,
+) -> Check {
     let Some(least) = least_budget(compiled, options) else { return Ok(()) };
     if least > most {
         return Ok(());
@@ -154,7 +159,7 @@ fn check_budgets(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions, seed
 
 /// With a large budget the masks are those without one; if the vocabulary does not have `every_byte`, without what it
 /// cannot spell.
-fn check_far(compiled: &Arc<CompiledGrammar>, every_byte: bool, seed: u64) -> Check {
+pub(crate) fn check_far(compiled: &Arc<CompiledGrammar>, every_byte: bool, seed: u64) -> Check {
     if least_budget(compiled, &MatcherOptions::default()).is_none() {
         return Ok(());
     }
@@ -416,7 +421,7 @@ fn all_cases_end_in_time() {
     assert!(count > 500, "{count}");
 }
 
-fn compiled(grammar: &Grammar, vocabulary: &Vocabulary) -> Option<Arc<CompiledGrammar>> {
+pub(crate) fn compiled(grammar: &Grammar, vocabulary: &Vocabulary) -> Option<Arc<CompiledGrammar>> {
     let limits = EngineLimits { cache_bytes: usize::MAX };
     CompiledGrammar::new(grammar.clone(), Arc::clone(&vocabulary.vocab), limits, &Budget::default()).ok()
 }

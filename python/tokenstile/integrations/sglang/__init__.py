@@ -1,7 +1,9 @@
 """SGLang's grammars, done by tokenstile: ``--grammar-backend tokenstile``.
 
 SGLang has a registry of grammar backends and an entry point, ``sglang.srt.plugins``, whose functions run before it
-reads its arguments and again in each of its processes. `register` is tokenstile's; nothing in SGLang is replaced.
+reads its arguments and again in each of its processes. `register` is tokenstile's. Nothing in SGLang is replaced,
+unless outputs are to be complete within their ``max_new_tokens`` (`tokenstile.integrations.sglang.budgets`): one method
+is wrapped then, because a backend does not see requests.
 
 A backend from the registry is used as it is. SGLang would wrap its own ones so that the grammar waits until the model
 has finished thinking; `make_backend` does that for this one, with SGLang's own wrapper.
@@ -10,6 +12,8 @@ has finished thinking; `make_backend` does that for this one, with SGLang's own 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from tokenstile.integrations.budgets import SGLANG_SWITCH, is_switched_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +30,10 @@ def register() -> None:
     from sglang.srt.constrained import base_grammar_backend  # noqa: PLC0415
 
     base_grammar_backend.register_grammar_backend(NAME, make_backend)
+    if is_switched_on(SGLANG_SWITCH):
+        from tokenstile.integrations.sglang import budgets  # noqa: PLC0415 - imports SGLang's scheduler
+
+        budgets.apply()
     if NAME not in choices.GRAMMAR_BACKEND_CHOICES:
         choices.add_grammar_backend_choices([NAME])
 

@@ -40,6 +40,8 @@ from tokenstile import (
 )
 from tokenstile.exceptions import TokenstileError
 from tokenstile.integrations._limits import time_limit
+from tokenstile.integrations.budgets import count_thought
+from tokenstile.structured_output.backend import matcher_within
 from tokenstile.structured_output.structural_tags import read_structural_tag
 
 if TYPE_CHECKING:
@@ -66,9 +68,31 @@ class TokenstileGrammarObject(BaseGrammarObject):  # type: ignore[misc,unused-ig
         self.matcher = GrammarMatcher(compiled)
         self.key_string = key_string
         self.grammar_stats = grammar_stats
+        self.thought_tokens = 0
+        """How many tokens of the output came before those that the grammar is given, as far as that was counted."""
+        self._reasoner: Any = None
+        self._accepted = 0
+
+    def keep_within(self, max_tokens: int, reasoner: Any = None) -> None:  # noqa: ANN401 - of SGLang
+        """Let the output be complete within so many tokens; ``TokenBudgetError`` if that is too few.
+
+        ``reasoner`` is SGLang's object around this one, if thoughts come first: it counts them.
+        """
+        self.matcher = matcher_within(self.compiled, None, max_tokens)
+        self._reasoner = reasoner
+
+    def _count_thought(self) -> None:
+        """See how long the thought was, as long as the answer has not begun."""
+        reasoner = self._reasoner
+        if reasoner is None or self._accepted:
+            return
+        has_thought = reasoner.tokens_in_think >= 0 and reasoner.tokens_after_end >= 0
+        tokens = reasoner.tokens_in_think + len(reasoner.think_end_ids) if has_thought else 0
+        count_thought(self, tokens, f"a request with the grammar {self.key_string[:80]!r}")
 
     def accept_token(self, token: int) -> None:
         """Take a token; ``ValueError`` if it does not fit. After the end nothing is taken."""
+        self._count_thought()
         if self.matcher.is_terminated():
             return
         if not self.matcher.accept_token(token):
@@ -76,11 +100,13 @@ class TokenstileGrammarObject(BaseGrammarObject):  # type: ignore[misc,unused-ig
                 f"token {token} does not fit the grammar {self.key_string[:200]!r} ({self.matcher!r})"
             )
         self.current_token = token
+        self._accepted += 1
 
     def rollback(self, k: int) -> None:
         """Take back the last tokens, also the one that ended the text."""
         if k > 0:
             self.matcher.rollback(k)
+            self._accepted -= k
 
     def is_terminated(self) -> bool:
         """Tell whether a stop token was taken."""
@@ -94,6 +120,7 @@ class TokenstileGrammarObject(BaseGrammarObject):  # type: ignore[misc,unused-ig
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
         """Write which tokens can come next over a whole row; after the end, all of them."""
+        self._count_thought()
         if self.matcher.is_terminated():
             vocab_mask[idx].fill_(-1)
         else:

@@ -8,10 +8,11 @@ processes before anything else. `register` is tokenstile's. It puts tokenstile i
 Read in this order:
 
 - `tokenstile.integrations.vllm.switch`: whether to do anything at all, by version and by environment;
-- `tokenstile.integrations.vllm.patches`: the four places in vLLM that are replaced, all of them or none;
+- `tokenstile.integrations.vllm.patches`: the places in vLLM that are replaced, all of them or none;
 - `tokenstile.integrations.vllm.backend`: the two classes that vLLM's manager works with;
 - `tokenstile.integrations.vllm.checks`: the check in the front end, whose errors are the client's;
-- `tokenstile.integrations.vllm.rows`: the masks of a whole batch, with drafts, in one native call.
+- `tokenstile.integrations.vllm.rows`: the masks of a whole batch, with drafts, in one native call;
+- `tokenstile.integrations.vllm.budgets`: outputs that are complete within their ``max_tokens``.
 
 What a constraint means and how rows follow drafts is not here but in `tokenstile.structured_output`.
 """
@@ -19,6 +20,7 @@ What a constraint means and how rows follow drafts is not here but in `tokenstil
 from __future__ import annotations
 
 from tokenstile.integrations._limits import time_limit, white_space_limit
+from tokenstile.integrations.budgets import VLLM_SWITCH, is_switched_on
 from tokenstile.integrations.vllm.switch import SUPPORTED_RELEASES, SWITCH, is_wanted, logger
 
 __all__ = ["SUPPORTED_RELEASES", "SWITCH", "register"]
@@ -37,6 +39,7 @@ def register() -> bool:
     try:
         time_limit()  # What is wrong with the variables is better known now than at the first request.
         white_space_limit()
+        is_switched_on(VLLM_SWITCH)
         from tokenstile.integrations.vllm import patches  # noqa: PLC0415 - imports much of vLLM
 
         patches.apply()

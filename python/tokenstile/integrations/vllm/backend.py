@@ -11,6 +11,7 @@ The engine trusts nothing that it is sent, because vLLM's front end in Rust send
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,13 @@ from vllm.v1.structured_output.backend_types import (
     StructuredOutputOptions,
 )
 
-from tokenstile import BatchGrammarMatcher, GrammarMatcher, get_bitmask_shape
+from tokenstile import BatchGrammarMatcher, get_bitmask_shape
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.integrations._limits import time_limit, white_space_limit
 from tokenstile.integrations.vllm.switch import logger
 from tokenstile.integrations.vllm.vocabulary import compiler_for
 from tokenstile.structured_output import GrammarType, TokenstileGrammar
+from tokenstile.structured_output.backend import matcher_within
 from tokenstile.structured_output.constraint import JsonStyle, compile_constraint
 
 if TYPE_CHECKING:
@@ -34,7 +36,10 @@ if TYPE_CHECKING:
 
     from tokenstile import CompiledGrammar, GrammarCompiler
 
-__all__ = ["VllmBackend", "VllmGrammar", "compile_for", "grammar_of", "kind_of"]
+__all__ = ["VllmBackend", "VllmGrammar", "compile_for", "grammar_of", "kind_of", "max_tokens"]
+
+max_tokens: ContextVar[int | None] = ContextVar("tokenstile_max_tokens", default=None)
+"""Within how many tokens the output is to be complete whose grammar is being compiled: vLLM does not pass that on."""
 
 
 def kind_of(kind: StructuredOutputOptions) -> GrammarType:
@@ -78,7 +83,7 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc,unused-ignore] 
         config = self.vllm_config.structured_outputs_config
         compiled = compile_for(self.compiler, request_type, grammar_spec, config)
         stops = self._known(stop_token_ids or ())
-        return VllmGrammar(GrammarMatcher(compiled, override_stop_tokens=stops or None))
+        return VllmGrammar(matcher_within(compiled, stops or None, max_tokens.get()))
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> torch.Tensor:
         """Return so many rows that forbid nothing."""
@@ -95,6 +100,9 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc,unused-ignore] 
 
 class VllmGrammar(TokenstileGrammar, StructuredOutputGrammar):  # type: ignore[misc,unused-ignore] # see above
     """The grammar of one request, and how far its text has come."""
+
+    thought_tokens = 0
+    """How many tokens of the output came before those that the grammar was given, as far as that was counted."""
 
     def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:
         """Take tokens up to the end, all of them or none; return whether they fit."""

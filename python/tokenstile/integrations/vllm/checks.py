@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.request import get_structured_output_key
 
-from tokenstile.exceptions import GrammarError, TokenstileError
+from tokenstile.exceptions import GrammarError, TokenBudgetError, TokenstileError
 from tokenstile.integrations.vllm.backend import compile_for, kind_of
 from tokenstile.integrations.vllm.vocabulary import compiler_for
+from tokenstile.structured_output.backend import matcher_within
 from tokenstile.structured_output.constraint import parse_constraint
 
 if TYPE_CHECKING:
@@ -40,16 +41,28 @@ def check_follows() -> Iterator[None]:
         _follows.reset(token)
 
 
-def check(params: Any, tokenizer: Any, vocab_size: int, config: Any) -> None:  # noqa: ANN401 - of vLLM
+def check(
+    params: Any,  # noqa: ANN401 - of vLLM
+    tokenizer: Any,  # noqa: ANN401 - of vLLM
+    vocab_size: int,
+    config: Any,  # noqa: ANN401 - of vLLM
+    max_tokens: int | None = None,
+) -> None:
     """Compile the constraint of a request for its model; ``VLLMValidationError`` if it cannot be followed.
 
-    ``config`` are the engine's settings for structured outputs.
+    ``config`` are the engine's settings for structured outputs. With ``max_tokens`` there has to be a text that is so
+    short; how much room the prompt leaves is only known in the engine.
     """
     _check_options(params, config)
     kind, text = _key(params)
     compiler = compiler_for(tokenizer, vocab_size)
     try:
-        compile_for(compiler, kind, text, config)
+        compiled = compile_for(compiler, kind, text, config)
+        matcher_within(compiled, None, max_tokens)
+    except TokenBudgetError as error:
+        raise VLLMValidationError(
+            f"The structured output does not fit: {error}", parameter="max_tokens"
+        ) from error
     except TokenstileError as error:
         raise _refused(params, error) from error
 

@@ -1,4 +1,4 @@
-"""The four places in vLLM that are replaced.
+"""The places in vLLM that are replaced.
 
 1. The class behind the backend name ``xgrammar``, where the manager and where beam search look it up.
 2. The check of that backend that needs no tokenizer. It rejects schemas by a list of keywords that xgrammar lacks,
@@ -8,6 +8,9 @@
    refused. It also has the tokenizer, which the check above has not, and so compiles what the engine will compile.
 4. The manager's loop over the rows of a batch, for grammars of ours: native calls for all rows instead of several
    calls for each.
+
+5. Where outputs are to be complete within their ``max_tokens`` (`tokenstile.integrations.vllm.budgets`): the manager's
+   methods that make the grammar of a request, and that accept its tokens.
 
 All names are looked up before the first is replaced, so an unknown vLLM is patched in no place at all. Applying twice
 changes nothing.
@@ -23,7 +26,8 @@ import vllm.v1.structured_output as manager_module
 from vllm.v1.structured_output import backend_xgrammar
 
 from tokenstile import __version__
-from tokenstile.integrations.vllm import checks, rows
+from tokenstile.integrations.budgets import VLLM_SWITCH, is_switched_on
+from tokenstile.integrations.vllm import budgets, checks, rows
 from tokenstile.integrations.vllm.backend import VllmBackend
 from tokenstile.integrations.vllm.switch import SWITCH, logger
 
@@ -43,8 +47,9 @@ def apply() -> None:
     """Replace all of the places, unless that was done before; ``AttributeError`` if one is not there."""
     if _replaced:
         return
-    originals = [getattr(owner, name) for owner, name, _ in _PLACES]
-    for (owner, name, replacement), original in zip(_PLACES, originals, strict=True):
+    places = _PLACES + (_BUDGET_PLACES if is_switched_on(VLLM_SWITCH) else ())
+    originals = [getattr(owner, name) for owner, name, _ in places]
+    for (owner, name, replacement), original in zip(places, originals, strict=True):
         setattr(owner, name, replacement(original))
         _replaced.append((owner, name, original))
     logger.info(
@@ -74,7 +79,8 @@ def _checked_request(original: Callable[..., None]) -> Callable[..., None]:
             self.structured_outputs._backend = None  # noqa: SLF001
         with checks.check_follows():
             original(self, model_config, _AsXgrammar(config), tokenizer)
-        checks.check(self.structured_outputs, tokenizer, model_config.get_vocab_size(), config)
+        most = self.max_tokens if is_switched_on(VLLM_SWITCH) else None
+        checks.check(self.structured_outputs, tokenizer, model_config.get_vocab_size(), config, most)
 
     return validate
 
@@ -118,3 +124,9 @@ _PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (manager_module.StructuredOutputManager, "grammar_bitmask", _native_rows),
 )
 """Where a name is looked up, the name, and what makes the new value of the old one."""
+
+_BUDGET_PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+    (manager_module.StructuredOutputManager, "_create_grammar", budgets.within_budget),
+    (manager_module.StructuredOutputManager, "accept_tokens", budgets.counting),
+)
+"""The same for outputs that are complete in time."""

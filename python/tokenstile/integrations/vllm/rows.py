@@ -18,6 +18,7 @@ from vllm.v1.structured_output.utils import strip_speculative_padding
 
 from tokenstile._core import batch_fill_drafts
 from tokenstile.integrations.vllm.backend import grammar_of
+from tokenstile.integrations.vllm.budgets import end_thoughts
 from tokenstile.integrations.vllm.switch import logger
 from tokenstile.structured_output.speculation import PADDING, Outcome
 
@@ -53,6 +54,8 @@ class _Batch:
         self.matchers: list[GrammarMatcher] = []
         self.starts: list[int] = []
         self.free: list[slice] = []
+        # Of those, the rows of thoughts.
+        self.thinking: list[tuple[Any, slice]] = []
 
     def add(self, request: Any, drafts: Sequence[int], bounds: tuple[int, int]) -> None:  # noqa: ANN401 - of vLLM
         """Give a request its rows."""
@@ -61,9 +64,11 @@ class _Batch:
         grammar_start, constraint_start = bounds
         if constraint_start >= count or PADDING in drafts[:grammar_start]:
             self.free.append(slice(first, first + count))
+            self.thinking.append((request, self.free[-1]))
             return
         if constraint_start > 0:
             self.free.append(slice(first, first + constraint_start))
+            self.thinking.append((request, self.free[-1]))
         self.places.append(_Place(request.request_id, first, drafts, grammar_start, constraint_start))
         self.matchers.append(grammar_of(request).matcher)
         self.starts.append(first + grammar_start)
@@ -118,6 +123,8 @@ def _fill_one_each(
         batch_fill_drafts(manager.backend.batch, matchers, rows, None, None, bitmask)
     if free:
         bitmask[free] = -1
+        for row in free:
+            end_thoughts(manager, requests[row], bitmask[row : row + 1])
     return len(requests)
 
 
@@ -141,6 +148,8 @@ def _fill_along_drafts(
             batch.note(place, outcomes)
     for rows in batch.free:
         bitmask[rows] = -1
+    for request, rows in batch.thinking:
+        end_thoughts(manager, request, bitmask[rows])
     return batch.row
 
 

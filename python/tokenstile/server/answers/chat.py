@@ -6,7 +6,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile.server.answers.tokens import TokenView
-from tokenstile.server.answers.writer import AnswerWriter, finish_reason
+from tokenstile.server.answers.writer import AnswerWriter, end_of
 from tokenstile.server.tools import CallBegin, CallPiece, TextPiece
 
 if TYPE_CHECKING:
@@ -55,11 +55,12 @@ class ChatWriter(AnswerWriter):
         whole = {"index": at, "message": message, "logprobs": _whole_logprobs(pieces)}
         if any("token_ids" in piece for piece in pieces):
             whole["token_ids"] = [token for piece in pieces for token in piece.get("token_ids", [])]
-        return {**whole, "finish_reason": pieces[-1]["finish_reason"]}
+        ends = ("finish_reason", "length_reason")
+        return {**whole, **{name: pieces[-1][name] for name in ends if name in pieces[-1]}}
 
 
-def _choice(at: int, delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
-    return {"index": at, "delta": delta, "logprobs": None, "finish_reason": reason}
+def _choice(at: int, delta: dict[str, Any]) -> dict[str, Any]:
+    return {"index": at, "delta": delta, "logprobs": None, "finish_reason": None}
 
 
 def _whole_calls(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -100,16 +101,17 @@ class _Output:
         if chunk.reasoning:
             deltas.append({"reasoning_content": chunk.reasoning})
         deltas += self._text_deltas(chunk)
-        reason = finish_reason(chunk)
+        end = end_of(chunk)
+        reason = end["finish_reason"]
         if reason == "stop" and self._num_calls:
-            reason = "tool_calls"
+            end["finish_reason"] = "tool_calls"
         # What is said of the tokens goes with the first of the pieces.
         extra = self._of_tokens(chunk) if deltas or reason else {}
         for delta in deltas:
             yield {**_choice(at, delta), **extra}
             extra = {}
         if reason is not None:
-            yield {**_choice(at, {}, reason), **extra}
+            yield {**_choice(at, {}), **end, **extra}
 
     def _text_deltas(self, chunk: Chunk) -> list[dict[str, Any]]:
         if self._reader is None:

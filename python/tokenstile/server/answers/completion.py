@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile.server.answers.tokens import TokenView
-from tokenstile.server.answers.writer import AnswerWriter, finish_reason
+from tokenstile.server.answers.writer import AnswerWriter, end_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +42,7 @@ class CompletionWriter(AnswerWriter):
             piece["logprobs"] = self._tokens[at].completion_logprobs(places)
         if self.request.return_token_ids:
             piece["token_ids"] = self._tokens[at].ids(places)
-        return [{**piece, "finish_reason": finish_reason(chunk)}]
+        return [{**piece, **end_of(chunk)}]
 
     def choice(self, at: int, pieces: list[dict[str, Any]]) -> dict[str, Any]:
         """Put a text together."""
@@ -56,4 +56,5 @@ class CompletionWriter(AnswerWriter):
             whole["logprobs"] = {name: [one for each in noted for one in each[name]] for name in noted[0]}
         if self.request.return_token_ids:
             whole["token_ids"] = [token for piece in pieces for token in piece["token_ids"]]
-        return {**whole, "finish_reason": pieces[-1]["finish_reason"]}
+        ends = ("finish_reason", "length_reason")
+        return {**whole, **{name: pieces[-1][name] for name in ends if name in pieces[-1]}}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokenstile.server.api.common import GenerationFields
     from tokenstile.server.service import Generation
 
-__all__ = ["AnswerWriter", "finish_reason"]
+__all__ = ["AnswerWriter", "end_of", "finish_reason"]
 
 
 def finish_reason(chunk: Chunk) -> str | None:
@@ -31,6 +31,12 @@ def finish_reason(chunk: Chunk) -> str | None:
     if chunk.finish_reason is None:
         return None
     return "length" if chunk.finish_reason is FinishReason.LENGTH else "stop"
+
+
+def end_of(chunk: Chunk) -> dict[str, Any]:
+    """Give the fields of a choice that say why its output ended: OpenAI's, and in words why it is not complete."""
+    reason = finish_reason(chunk)
+    return {"finish_reason": reason, **({"length_reason": chunk.length_reason} if reason == "length" else {})}
 
 
 class AnswerWriter(ABC):

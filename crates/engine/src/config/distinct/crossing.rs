@@ -24,24 +24,27 @@ pub(crate) struct Crossing {
     between: Box<[(u32, usize)]>,
     /// Those that may begin an array and two items of it.
     within: Box<[u32]>,
+    /// All that have a comma: behind one an item has to come.
+    commas: Box<[u32]>,
 }
 
 impl Crossing {
     pub(crate) fn new(tokens: &TokenTable) -> Arc<Self> {
-        let (mut between, mut within) = (Vec::new(), Vec::new());
+        let (mut between, mut within, mut commas) = (Vec::new(), Vec::new(), Vec::new());
         let pieces = Pieces::default();
         for token in 0..tokens.len() as u32 {
             let bytes = tokens.token_bytes(TokenId(token));
             if !bytes.contains(&b',') {
                 continue;
             }
+            commas.push(token);
             between.extend(closes_before_next(bytes).map(|closes| (token, closes)));
             let begins = (0..bytes.len()).filter(|&at| bytes[at] == b'[');
             if begins.into_iter().any(|at| pieces.is_telling(Ledger::NEW, &bytes[at..])) {
                 within.push(token);
             }
         }
-        Arc::new(Crossing { between: between.into(), within: within.into() })
+        Arc::new(Crossing { between: between.into(), within: within.into(), commas: commas.into() })
     }
 }
 
@@ -136,6 +139,27 @@ impl Generation {
             }
         }
         found
+    }
+
+    /// Lets `look` at each token behind which some array may not be settled, once or more often.
+    pub(crate) fn unsettling_tokens(&self, config: SetId, mut look: impl FnMut(u32)) {
+        let crossing = self.tokens().index().crossing(self.tokens());
+        let entries = self.entries(config);
+        let is_in_text = |entry: &Entry| self.distinct().ledger(*entry).is_in_text();
+        // What has to come before a comma that stands between items.
+        let first = match &*entries {
+            [] => b'[',
+            all if all.iter().all(is_in_text) => b'"',
+            _ => b',',
+        };
+        let may_end_item = |bytes: &[u8]| {
+            let comma = bytes.iter().rposition(|&byte| byte == b',');
+            comma.is_some_and(|comma| bytes[..=comma].contains(&first))
+        };
+        let bytes = |token: u32| self.tokens().token_bytes(TokenId(token));
+        crossing.commas.iter().copied().filter(|&token| may_end_item(bytes(token))).for_each(&mut look);
+        let Some(plain) = self.forgetful(config) else { return };
+        self.suspects(&entries, plain, crossing).iter().for_each(|suspect| look(suspect.token));
     }
 
     /// The tokens that may make items of such arrays equal, each once; only those that lead somewhere.

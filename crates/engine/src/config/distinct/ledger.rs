@@ -113,6 +113,15 @@ impl Ledger {
         matches!(self.reading, Reading::Bare { .. })
     }
 
+    /// Whether no item under way may be equal to one before, nor one that has to come: behind a comma there has to.
+    pub(super) fn is_settled(self) -> bool {
+        match self.standing() {
+            Standing::Free => true,
+            Standing::Between => self.reading == Reading::After,
+            Standing::Rivalled => false,
+        }
+    }
+
     /// What the bytes to come may do.
     pub(super) fn standing(self) -> Standing {
         if self.is_between_items() {

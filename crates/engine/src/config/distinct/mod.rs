@@ -17,6 +17,7 @@
 //! - [`ledger`]: reading an array.
 //! - [`ahead`]: whether an item is sure to be able to differ, and [`search`]: whether it can still differ.
 //! - [`crossing`]: the tokens that may make items equal.
+//! - [`settling`]: the way to where nothing that has to come may be equal to something before, for budgets.
 
 mod ahead;
 mod crossing;
@@ -24,6 +25,7 @@ mod ledger;
 mod number;
 mod pieces;
 mod search;
+mod settling;
 
 use std::sync::Arc;
 
