@@ -239,12 +239,6 @@ def test_what_is_refused(schema):
         xgr.Grammar.from_json_schema(json.dumps(schema), strict_mode=False)
 
 
-def test_a_budget_of_tokens_is_refused():
-    compiled = COMPILER.compile_json_schema(json.dumps({**UNIQUE, "items": FLAG}))
-    with pytest.raises(xgr.TokenBudgetError, match="no two items may be equal"):
-        xgr.GrammarMatcher(compiled, max_tokens=100)
-
-
 def test_the_grammar_as_text_compares_too():
     grammar = xgr.Grammar.from_json_schema(json.dumps({**UNIQUE, "items": {"type": "integer"}}))
     assert "[distinct_items]" in str(grammar)
