@@ -127,12 +127,12 @@ bench-server: $(RELEASE) $(VENV_MODELS)/.installed ## Let 64 clients stream from
 	$(PY_MODELS) benchmarks/server_load.py $(BENCH_ARGS)
 
 .PHONY: bench-everyday bench-forced
-bench-everyday: $(EXTENSION) $(VENV_MODELS)/.installed-demo ## Let the small model answer everyday requests, beside llama.cpp's own grammar (BENCH_ARGS="...")
+bench-everyday: $(RELEASE) $(VENV_MODELS)/.installed-demo ## Let the small model answer everyday requests, beside llama.cpp's own grammar (BENCH_ARGS="...")
 	$(PY_MODELS) benchmarks/everyday.py --output $(VENV_MODELS)/everyday.jsonl $(BENCH_ARGS)
 	$(PY_MODELS) benchmarks/everyday.py --peer llama.cpp --seeds 0 --output $(VENV_MODELS)/everyday-llama.jsonl
 	$(PY_MODELS) benchmarks/everyday.py --table $(VENV_MODELS)/everyday.jsonl $(VENV_MODELS)/everyday-llama.jsonl
 
-bench-forced: $(EXTENSION) $(VENV_TORCH)/.installed-bench ## Count the bytes and tokens of MaskBench that are forced, beside XGrammar (BENCH_ARGS="...")
+bench-forced: $(RELEASE) $(VENV_TORCH)/.installed-bench ## Count the bytes and tokens of MaskBench that are forced, beside XGrammar (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/forced.py $(BENCH_ARGS)
 
 fuzz: $(EXTENSION) $(VENV)/.installed ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)

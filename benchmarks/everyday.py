@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import inspect
 import json
 import sys
 from pathlib import Path
@@ -79,17 +78,6 @@ class Answer:
         return self.complete and self.parsed and self.valid and self.plain
 
 
-def budget_switch() -> str | None:
-    """Give the name of the engine's parameter that switches budgets off, where it has one."""
-    names = inspect.signature(Engine.__init__).parameters
-    return next((name for name in names if "budget" in name), None)
-
-
-def has_spelling() -> bool:
-    """Tell whether the library has spellings to choose from."""
-    return any(field.name == "spelling" for field in dataclasses.fields(StructuredOutputsParams))
-
-
 def sampling(seed: int) -> SamplingParams:
     return SamplingParams(
         max_tokens=everyday.MAX_TOKENS, temperature=float(seed != 0), seed=seed if seed else None
@@ -119,10 +107,11 @@ def write_all(
     requests: Sequence[everyday.Request],
     seeds: Sequence[int],
     spelling: str | None,
-    budget: dict[str, bool],
+    *,
+    complete_in_time: bool,
 ) -> dict[tuple[str, int], Completion]:
     """Let the engine write all answers."""
-    with Engine(loaded.model, **budget) as engine:
+    with Engine(loaded.model, complete_in_time=complete_in_time) as engine:
         under_way = {
             (request.name, seed): engine.submit(
                 loaded.prompt(request.prompt, tools=request.tools),
@@ -168,14 +157,11 @@ def tokenstile_answers(
     requests: Sequence[everyday.Request],
     seeds: Sequence[int],
     spelling: str | None,
-    budget: str | None,
+    *,
+    budget: bool,
 ) -> list[Answer]:
-    switch = budget_switch()
-    chosen = {switch: budget == "on"} if switch and budget else {}
-    written = write_all(loaded, requests, seeds, spelling, chosen)
-    without = (
-        write_all(loaded, requests, seeds, spelling, {switch: False}) if switch and budget != "off" else {}
-    )
+    written = write_all(loaded, requests, seeds, spelling, complete_in_time=budget)
+    without = write_all(loaded, requests, seeds, spelling, complete_in_time=False) if budget else {}
     replay = Replay(loaded)
     by_name = {request.name: request for request in requests}
     answers = []
@@ -293,10 +279,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--output", type=Path, help="write the answers to this file, one in a line")
     parser.add_argument("--table", type=Path, nargs="+", help="print the table of these files, and end")
     parser.add_argument("--peer", choices=["llama.cpp"], help="write under another one's grammar")
-    if has_spelling():
-        parser.add_argument("--spelling", choices=["canonical", "any"])
-    if budget_switch():
-        parser.add_argument("--budget", choices=["on", "off"])
+    parser.add_argument("--spelling", choices=["canonical", "any"])
+    parser.add_argument("--budget", choices=["on", "off"], default="on")
     return parser.parse_args()
 
 
@@ -310,8 +294,9 @@ def main() -> None:
         if chosen.peer:
             answers = peer_answers(loaded, requests, chosen.seeds)
         else:
-            options = [getattr(chosen, name, None) for name in ("spelling", "budget")]
-            answers = tokenstile_answers(loaded, requests, chosen.seeds, *options)
+            answers = tokenstile_answers(
+                loaded, requests, chosen.seeds, chosen.spelling, budget=chosen.budget == "on"
+            )
     if chosen.output:
         lines = (json.dumps(dataclasses.asdict(each), ensure_ascii=False) for each in answers)
         chosen.output.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
