@@ -6,7 +6,7 @@
 //! these characters are decided at one stroke (see [`super::plain`]), and only the others are followed.
 //!
 //! Keys that remember their texts would have a state for each text. What it costs to complete them does not depend on the
-//! text while they are read, so it is forgotten up to there. Nor does it depend on it behind the key, where no list needs a
+//! text while they are read, so it is forgotten up to there. Nor does it depend on it behind the key, where its list needs no
 //! key that is unlike those before it, until the next member begins. Tokens that go on to there are followed again from
 //! where they began, with the text.
 
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use tokenstile_grammar::ir::TokenSet;
+use tokenstile_grammar::machine::ListId;
 
 use super::TokenBudget;
 use super::plain::{Configs, PlainText};
@@ -358,7 +359,12 @@ impl<'b> Narrowing<'b> {
         if self.is_in_other_key(config) {
             return self.is_in_other_key(before);
         }
-        !self.budget.completion.nodes.needs_keys && !self.generation.is_before_value(config)
+        // Where its list needs a key that is unlike those before it matters what this one was.
+        let needs_keys = &self.budget.completion.nodes.needs_keys;
+        let is_needed = |list: ListId| needs_keys[list.0 as usize];
+        let mattered =
+            needs_keys.contains(&true) && self.generation.lists_of_other_keys(before).any(is_needed);
+        !mattered && !self.generation.is_before_value(config)
     }
 
     /// Whether a key is being read that may remember its text.

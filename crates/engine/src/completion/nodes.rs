@@ -22,8 +22,8 @@ pub(crate) struct NodeCosts {
     pub(crate) rules: Box<[u32]>,
     /// By token set.
     pub(crate) token_sets: Box<[u32]>,
-    /// Whether a list may need keys that are unlike those before them.
-    pub(crate) needs_keys: bool,
+    /// By list: whether it may need keys that are unlike those before them.
+    pub(crate) needs_keys: Box<[bool]>,
     /// By the length of a token in bytes, up to the last: how much it can add to the greatest cost.
     growth: Box<[u32]>,
 }
@@ -108,7 +108,7 @@ impl<'s> Solver<'s> {
             nodes: vec![NO_END; count].into(),
             rules: vec![NO_END; machine.rules.len()].into(),
             token_sets,
-            needs_keys: machine.lists.iter().any(needs_keys),
+            needs_keys: machine.lists.iter().map(needs_keys).collect(),
             growth: Box::new([0]),
         };
         let mut solver = Solver {

@@ -326,6 +326,17 @@ impl Generation {
         self.has_place_on_top(rest, |phase| matches!(phase, Phase::OtherKey { .. }))
     }
 
+    /// The lists of which a key of others is being read.
+    pub(crate) fn lists_of_other_keys(&self, config: SetId) -> impl Iterator<Item = ListId> {
+        let rests = self.sets().items(config).iter().map(|&(_, rest)| rest);
+        rests.flat_map(|rest| self.sets().items(rest)).filter_map(|&(symbol, _)| {
+            let SymbolKind::Frame(node, number) = symbol.kind() else { return None };
+            let list = self.machine().node(node).list.as_ref().filter(|_| number > 0)?;
+            let is_key = matches!(self.lists().place(number).place.phase, Phase::OtherKey { .. });
+            is_key.then_some(list.list)
+        })
+    }
+
     /// Whether a member of a list is being begun: what comes before its value is read.
     pub(crate) fn is_before_value(&self, config: SetId) -> bool {
         let begins = |phase| !matches!(phase, Phase::After);

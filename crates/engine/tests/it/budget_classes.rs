@@ -63,7 +63,8 @@ fn class(dice: &mut Dice) -> String {
         let last = (first + dice.below(3)).min(CHARACTERS.len() - 1);
         let (first, last) =
             (CHARACTERS[first].min(CHARACTERS[last]), CHARACTERS[first].max(CHARACTERS[last]));
-        text += &format!("\\U{:08x}-\\U{:08x}", u32::from(first), u32::from(last));
+        let range = format!("\\U{:08x}-\\U{:08x}", u32::from(first), u32::from(last));
+        text.push_str(&range);
     }
     text + "]"
 }
