@@ -310,10 +310,8 @@ impl Shortest {
     /// What an escape of any code point weighs at most.
     fn heaviest_escape(&self, escapes: Escapes) -> Length {
         let weight = |byte: u8| Length::from(self.weights[usize::from(byte)]);
-        let digit = |&digit: &u8| match escapes.has_capitals() {
-            true => weight(digit).min(weight(digit.to_ascii_uppercase())),
-            false => weight(digit),
-        };
+        let capital = |digit: u8| if escapes.has_capitals() { digit.to_ascii_uppercase() } else { digit };
+        let digit = |&digit: &u8| weight(digit).min(weight(capital(digit)));
         let heaviest = b"0123456789abcdef".iter().map(digit).max().unwrap_or(ENDLESS);
         weight(b'\\') + weight(b'u') + 4 * heaviest
     }

@@ -111,7 +111,11 @@ fn least(text: &str) -> String {
         let short = Escapes::Least.short().iter().find(|&&(_, meant)| char::from(meant) == c);
         match short {
             Some(&(written, _)) => spelled.extend(['\\', char::from(written)]),
-            None if c < ' ' => spelled.push_str(&format!("\\u{:04x}", u32::from(c))),
+            None if c < ' ' => {
+                let digit = |value: u32| char::from_digit(value, 16).unwrap_or('0');
+                let code = u32::from(c);
+                spelled.extend(['\\', 'u', '0', '0', digit(code >> 4), digit(code & 0xF)]);
+            }
             None => spelled.push(c),
         }
     }

@@ -12,6 +12,8 @@
 //!
 //! A number that takes more digits is given up, unless it is listed.
 
+use std::sync::Arc;
+
 use super::super::condition::Condition;
 use super::exponent::{self, Exponents};
 use super::{
@@ -22,7 +24,7 @@ use crate::ir::{Automaton, Builder, ExprId};
 use crate::regular::{CharSet, Dfa, determinize};
 
 /// The most digits of a whole number.
-const DIGITS: usize = 309;
+const DIGITS: u32 = 309;
 
 /// The most digits before a point,
 const WHOLE: u32 = 21;
@@ -106,16 +108,16 @@ impl Emitter<'_> {
     }
 
     /// The whole numbers of a piece with at most so many digits.
-    fn whole_piece(&mut self, piece: &Piece, most: usize) -> Result<ExprId> {
+    fn whole_piece(&mut self, piece: &Piece, most: u32) -> Result<ExprId> {
         if let Some(point) = piece.interval.as_point() {
             return Ok(Digits::new(self.builder, Fraction::Never).interval(&Interval::point(point)));
         }
         let is_plain = piece.condition.single_step().is_some_and(Decimal::is_power_of_ten);
         if !is_plain && piece.interval.high == Cut::End {
             let digits = self.multiples(piece, false)?;
-            return Ok(self.builder.at_most(digits, most as u32));
+            return Ok(self.builder.at_most(digits, most));
         }
-        let below = Cut::below(Decimal::power_of_ten(most as i32));
+        let below = Cut::below(power_of_ten(most));
         match within(piece, Cut::below(Decimal::zero()), below, &piece.condition)? {
             Some(piece) if piece.interval.as_point().is_some() => self.whole_piece(&piece, most),
             Some(piece) => self.plain(&piece, false),
@@ -136,8 +138,8 @@ impl Emitter<'_> {
             let whole = piece.condition.intersect(&Condition::multiples(Decimal::from(1)), self.budget)?;
             // An automaton is not asked to count the digits as well.
             let (start, end) = if whole.single_step().is_some_and(Decimal::is_power_of_ten) {
-                let at = |digits: i32| Cut::below(Decimal::power_of_ten(digits));
-                (at(WHOLE as i32), at(DIGITS as i32))
+                let at = |digits: u32| Cut::below(power_of_ten(digits));
+                (at(WHOLE), at(DIGITS))
             } else {
                 (Cut::below(Decimal::zero()), Cut::End)
             };
@@ -175,7 +177,7 @@ impl Emitter<'_> {
 
     /// The numbers of a piece with up to [`WHOLE`] digits before a point and [`PLACES`] behind it.
     fn with_point(&mut self, piece: &Piece) -> Result<ExprId> {
-        self.limited(piece, Decimal::power_of_ten(WHOLE as i32), WHOLE, PLACES)
+        self.limited(piece, power_of_ten(WHOLE), WHOLE, PLACES)
     }
 
     /// The plain forms of the numbers of a piece that are below `end`, with so many digits before and behind the point.
@@ -184,7 +186,7 @@ impl Emitter<'_> {
         let is_plain = piece.condition.is_anything()
             || piece.condition.single_step().is_some_and(Decimal::is_power_of_ten);
         if is_plain {
-            let grid = Condition::multiples(Decimal::power_of_ten(-(places as i32)));
+            let grid = Condition::multiples(Decimal::power_of_ten(-places.cast_signed()));
             let condition = piece.condition.intersect(&grid, self.budget)?;
             let Some(piece) = within(piece, start, end, &condition)? else { return Ok(self.builder.never()) };
             self.places = Some(places);
@@ -204,7 +206,7 @@ impl Emitter<'_> {
                 let shape = shape(whole, places, self.budget)?;
                 let dfa = automaton.dfa.get().intersection(&shape.1, self.budget)?;
                 let source = format!("({} & {})", automaton.source, shape.0).into();
-                Ok(self.builder.automaton(Automaton { source, dfa: std::sync::Arc::new(dfa).into() }))
+                Ok(self.builder.automaton(Automaton { source, dfa: Arc::new(dfa).into() }))
             }
             Err(error) => match members(&bounded, MANY, self.budget)? {
                 Some(listed) => self.listed_within(&listed, places),
@@ -215,7 +217,7 @@ impl Emitter<'_> {
 
     /// The plain forms of these numbers, with zeros after them up to so many places.
     fn listed_within(&mut self, numbers: &[Decimal], places: u32) -> Result<ExprId> {
-        let fits = |number: &&Decimal| number.lowest_place() >= -(places as i32);
+        let fits = |number: &&Decimal| number.lowest_place() >= -places.cast_signed();
         self.places = Some(places);
         let listed = self.listed(numbers.iter().filter(fits), true);
         self.places = None;
@@ -247,6 +249,11 @@ impl Emitter<'_> {
     }
 }
 
+/// `10^exponent`.
+fn power_of_ten(exponent: u32) -> Decimal {
+    Decimal::power_of_ten(exponent.cast_signed())
+}
+
 /// A number with the digits that it has.
 fn exactly(builder: &mut Builder, number: &Decimal) -> ExprId {
     let places = number.lowest_place().min(0).unsigned_abs();
@@ -262,19 +269,19 @@ fn within(piece: &Piece, low: Cut, high: Cut, condition: &Condition) -> Result<O
 }
 
 /// How many digits a number has before its point.
-fn places_before_point(number: &Decimal) -> usize {
-    usize::try_from(number.highest_place() + 1).unwrap_or(0)
+fn places_before_point(number: &Decimal) -> u32 {
+    u32::try_from(number.highest_place() + 1).unwrap_or(0)
 }
 
 /// How many digits the whole numbers of a piece without an end may have: more than usual where the first of them do.
-fn most_digits(piece: &Piece) -> usize {
+fn most_digits(piece: &Piece) -> u32 {
     let low = match &piece.interval.low {
         Cut::At(low, _) => places_before_point(low),
         _ => 0,
     };
-    let steps: usize = piece.condition.steps().map(places_before_point).sum();
+    let steps: u32 = piece.condition.steps().map(places_before_point).sum();
     // The first multiple of one step is the step or the bound; where there are several it may be a digit longer.
-    let asked = low.max(steps) + usize::from(piece.condition.single_step().is_none());
+    let asked = low.max(steps) + u32::from(piece.condition.single_step().is_none());
     DIGITS.max(asked)
 }
 
