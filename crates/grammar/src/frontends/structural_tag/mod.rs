@@ -58,7 +58,7 @@ pub struct Tokens<'t> {
 /// use tokenstile_grammar::{Budget, frontends::structural_tag};
 /// let tag = r#"{"format": {"type": "const_string", "value": "yes"}}"#;
 /// let grammar = structural_tag::parse(tag, None, &Budget::default())?;
-/// assert_eq!(grammar.to_string(), "root ::= \"yes\"\n");
+/// assert_eq!(grammar.to_string(), "root ::= Marker(\"yes\")\n");
 /// # Ok::<(), tokenstile_grammar::Error>(())
 /// ```
 pub fn parse(source: &str, tokens: Option<Tokens<'_>>, budget: &Budget) -> Result<Grammar> {
