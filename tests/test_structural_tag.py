@@ -134,7 +134,7 @@ def test_forms_of_a_structural_tag(info):
     compiler = xgr.GrammarCompiler(info)
     for tag in (TAG, json.dumps(TAG), xgr.StructuralTag.from_json(TAG)):
         grammar = xgr.Grammar.from_structural_tag(tag)
-        assert str(grammar) == 'root ::= "a"\n'
+        assert str(grammar) == 'root ::= Marker("a")\n'
         assert grammar == xgr.Grammar.from_structural_tag(structural_tag=tag)
         assert compiler.compile_structural_tag(tag).grammar == grammar
         assert compiler.compile_structural_tag(structural_tag=tag).grammar == grammar

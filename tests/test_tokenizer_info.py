@@ -272,6 +272,18 @@ class SentencePieceProcessor:
 
     __module__ = "sentencepiece"
 
+    def __init__(self, pieces=0, control=(), unknown=()):
+        self.pieces, self.control, self.unknown = pieces, control, unknown
+
+    def get_piece_size(self):
+        return self.pieces
+
+    def is_control(self, piece):
+        return piece in self.control
+
+    def is_unknown(self, piece):
+        return piece in self.unknown
+
 
 class Tokenizer:
     """A tokenizer of transformers, as far as it is looked at."""
@@ -317,12 +329,80 @@ def test_fast_tokenizer():
     assert info.vocab_type is VocabType.BYTE_LEVEL
     assert info.decoded_vocab == [b" a", b"", b"", b"b", b"<|end|>", "für".encode()]
     assert info.stop_token_ids == [4]
-    assert info.special_token_ids == [1, 2]
+    assert info.special_token_ids == [1, 2], "nothing marks a token as special"
     assert TokenizerInfo.from_huggingface(tokenizer, vocab_size=8).vocab_size == 8
     assert TokenizerInfo.from_huggingface(tokenizer, stop_token_ids=0).stop_token_ids == [0]
     with pytest.warns(UserWarning, match="eos_token_id"):
         cut = TokenizerInfo.from_huggingface(tokenizer, vocab_size=4)
     assert cut.decoded_vocab == [b" a", b"", b"", b"b"]
+
+
+def test_special_tokens_of_tokenizer_objects():
+    marks = {
+        4: SimpleNamespace(special=True),
+        5: SimpleNamespace(special=False),
+        99: SimpleNamespace(special=True),
+    }
+    tokenizer = fast(
+        {"Ġa": 0, "b": 3},
+        added={"für": 5, "<|end|>": 4},
+        eos_token_id=4,
+        all_special_ids=[0, 4],
+        added_tokens_decoder=marks,
+    )
+    info = TokenizerInfo.from_huggingface(tokenizer)
+    assert info.special_token_ids == [0, 1, 2, 4]
+    assert info.token_bytes(4) == b"<|end|>"
+    given = TokenizerInfo.from_huggingface(tokenizer, special_token_ids=[5])
+    assert given.special_token_ids == [1, 2, 5]
+
+
+def test_control_pieces_of_sentencepiece():
+    model = SentencePieceProcessor(control=[0], unknown=[2], pieces=4)
+    tokenizer = Tokenizer({"<s>": 0, "▁a": 1, "<unk>": 2, "b": 3}, eos_token_id=0, sp_model=model)
+    assert TokenizerInfo.from_huggingface(tokenizer).special_token_ids == [0, 2]
+
+
+def test_special_tokens_of_lists():
+    tokens = ["a", "<|x|>", "</s>"]
+    plain = TokenizerInfo(tokens, vocab_size=4)
+    assert plain.special_token_ids == [3]
+    info = TokenizerInfo(tokens, vocab_size=4, special_token_ids=[2, 1])
+    assert info.special_token_ids == [1, 2, 3]
+    assert info.decoded_vocab == [b"a", b"<|x|>", b"</s>", b""]
+    assert info.stop_token_ids == [2]
+    assert info != plain
+    assert info.fingerprint != plain.fingerprint
+    assert hash(info) == hash(TokenizerInfo(tokens, vocab_size=4, special_token_ids=info.special_token_ids))
+    for copy in (
+        pickle.loads(pickle.dumps(info)),
+        TokenizerInfo.deserialize_json(info.serialize_json()),
+        TokenizerInfo.from_vocab_and_metadata(tokens, info.dump_metadata()),
+        TokenizerInfo.from_tokenizer(info, 4),
+    ):
+        assert copy == info
+    assert TokenizerInfo.from_tokenizer(info, 3).special_token_ids == [1, 2]
+    with pytest.raises(TokenizerError, match="special token 4 is outside"):
+        TokenizerInfo(tokens, vocab_size=4, special_token_ids=[4])
+    with pytest.raises(ValueError, match="special_token_ids"):
+        TokenizerInfo(tokens, special_token_ids=["a"])
+
+
+def test_special_tokens_of_files(tmp_path):
+    marked = [
+        {"id": 5, "content": "<|endoftext|>", "special": True},
+        {"id": 1, "content": "für", "special": False},
+    ]
+    text = tokenizer_json(added_tokens=marked)
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    assert TokenizerInfo.from_file(tmp_path).special_token_ids == [3, 5]
+    assert TokenizerInfo.from_file(tmp_path, special_token_ids=[]).special_token_ids == [3]
+    assert TokenizerInfo.from_file(tmp_path, special_token_ids=[1]).special_token_ids == [1, 3]
+    backend = SimpleNamespace(to_str=lambda: text)
+    assert TokenizerInfo.from_tokenizers(backend).special_token_ids == [3, 5]
+    assert TokenizerInfo.from_tokenizers(backend, special_token_ids=[0]).special_token_ids == [0, 3]
+    (tmp_path / "tokenizer_config.json").write_text('{"pad_token": "a"}', encoding="utf-8")
+    assert TokenizerInfo.from_file(tmp_path).special_token_ids == [0, 3, 5]
 
 
 def test_byte_of_the_model_that_is_listed_as_added():
@@ -413,6 +493,9 @@ def test_from_tiktoken_encoding():
     info = TokenizerInfo.from_tiktoken(encoding, special_tokens={"<|x|>": 5})
     assert info.decoded_vocab == [b"a", b"", b"\xff", b"<|endoftext|>", b"", b"<|x|>"]
     assert info.stop_token_ids == [3]
+    assert info.special_token_ids == [1, 4, 5]
+    given = TokenizerInfo.from_tiktoken(encoding, special_tokens={"<|x|>": 5}, special_token_ids=[3])
+    assert given.special_token_ids == [1, 3, 4]
     with pytest.raises(TokenizerError, match="id 0 belongs to two tokens"):
         TokenizerInfo.from_tiktoken(encoding, special_tokens={"x": 0})
 

@@ -179,14 +179,30 @@ def test_added_tokens_are_their_texts(loaded):
         assert loaded.info.token_bytes(token_id) == token.content.encode()
 
 
+def marked_as_special(loaded):
+    """The tokens that the tokenizer's file and its configuration mark as special."""
+    added = loaded.reference.get_added_tokens_decoder()
+    marked = {token_id for token_id, token in added.items() if token.special}
+    config = loaded.folder / "tokenizer_config.json"
+    if loaded.meta and config.exists():
+        described = json.loads(config.read_text(encoding="utf-8"))
+        marked |= {
+            int(key) for key, token in described.get("added_tokens_decoder", {}).items() if token["special"]
+        }
+        named = [described.get(f"{part}_token") for part in ("bos", "eos", "unk", "pad")]
+        texts = [token["content"] if isinstance(token, dict) else token for token in named if token]
+        marked |= {loaded.reference.token_to_id(text) for text in texts}
+    return marked
+
+
 def test_facts(loaded):
     info, meta = loaded.info, loaded.meta
     assert info.vocab_type is KINDS[loaded.name]
     assert info.add_prefix_space is (loaded.name == "llama2")
-    without_token = [
+    without_token = {
         token_id for token_id in range(info.vocab_size) if loaded.reference.id_to_token(token_id) is None
-    ]
-    assert info.special_token_ids == without_token
+    }
+    assert set(info.special_token_ids) == without_token | marked_as_special(loaded)
     if meta:
         assert info.vocab_size == meta["logits_size"]
         assert info.max_token_bytes == meta["max_token_bytes"]
@@ -195,7 +211,11 @@ def test_facts(loaded):
 
 def test_other_ways_to_the_same_vocabulary(loaded):
     info = loaded.info
-    same = {"vocab_size": info.vocab_size, "stop_token_ids": info.stop_token_ids}
+    same = {
+        "vocab_size": info.vocab_size,
+        "stop_token_ids": info.stop_token_ids,
+        "special_token_ids": info.special_token_ids,
+    }
     again = TokenizerInfo.from_tokenizers(loaded.reference, **same)
     assert again == info
     assert again._handle.shares_table_with(info._handle)

@@ -366,6 +366,7 @@ class TokenizerInfo:
         stop_token_ids: Sequence[int] | None,
         add_prefix_space: bool,
         added_token_ids: set[int] | None = None,
+        special_token_ids: Sequence[int] | None = None,
     ) -> TokenizerInfo: ...
     @staticmethod
     def from_vocab_and_metadata(
@@ -373,11 +374,17 @@ class TokenizerInfo:
     ) -> TokenizerInfo: ...
     @staticmethod
     def from_file(
-        path: str | PathLike[str], vocab_size: int | None, stop_token_ids: Sequence[int] | None
+        path: str | PathLike[str],
+        vocab_size: int | None,
+        stop_token_ids: Sequence[int] | None,
+        special_token_ids: Sequence[int] | None,
     ) -> TokenizerInfo: ...
     @staticmethod
     def from_tokenizer_json(
-        text: str, vocab_size: int | None, stop_token_ids: Sequence[int] | None
+        text: str,
+        vocab_size: int | None,
+        stop_token_ids: Sequence[int] | None,
+        special_token_ids: Sequence[int] | None,
     ) -> TokenizerInfo: ...
     @staticmethod
     def from_tiktoken_file(
@@ -385,6 +392,7 @@ class TokenizerInfo:
         special_tokens: Sequence[tuple[str, int]],
         vocab_size: int | None,
         stop_token_ids: Sequence[int] | None,
+        special_token_ids: Sequence[int] | None,
     ) -> TokenizerInfo: ...
     @staticmethod
     def deserialize_json(text: str) -> TokenizerInfo: ...

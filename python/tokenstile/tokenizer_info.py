@@ -56,9 +56,9 @@ class TokenizerInfo:
     ``encoded_vocab`` lists the names of the tokens in the order of ids, spelled as ``vocab_type`` says.
     ``vocab_size`` is the number of the model's logits where that is larger. ``stop_token_ids`` are the tokens
     that end a text; where they are not given, the tokens with texts such as ``</s>`` or ``<|eot_id|>`` are.
-    ``add_prefix_space`` tells that the tokenizer puts a space before a text.
-
-    Every token that has a text can be produced by a grammar with that text, also one like ``<|im_start|>``.
+    ``special_token_ids`` are control tokens, which are no text: a grammar has them only where it names them, and a
+    list of tokens has none unless they are given. Every other token that has a text can be produced by a grammar
+    with that text. ``add_prefix_space`` tells that the tokenizer puts a space before a text.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_handle")
@@ -73,6 +73,7 @@ class TokenizerInfo:
         vocab_size: int | None = None,
         stop_token_ids: Iterable[int] | int | None = None,
         add_prefix_space: bool = False,
+        special_token_ids: Iterable[int] | None = None,
     ) -> None:
         _check_is_list(encoded_vocab)
         self._handle = _core.TokenizerInfo(
@@ -81,6 +82,8 @@ class TokenizerInfo:
             _size(vocab_size),
             _token_ids(stop_token_ids),
             flag("add_prefix_space", add_prefix_space),
+            None,
+            _special_ids(special_token_ids),
         )
 
     @classmethod
@@ -98,12 +101,15 @@ class TokenizerInfo:
         *,
         vocab_size: int | None = None,
         stop_token_ids: Iterable[int] | int | None = None,
+        special_token_ids: Iterable[int] | None = None,
     ) -> TokenizerInfo:
         """Read the vocabulary of a tokenizer object of transformers.
 
         Fast tokenizers are supported, and Python ones on top of tiktoken or SentencePiece. ``vocab_size`` is
         the number of the model's logits: ids beyond it are left out, missing ones have no text. Unless
-        ``stop_token_ids`` are given, the tokenizer's ``eos_token_id`` is the stop token.
+        ``stop_token_ids`` are given, the tokenizer's ``eos_token_id`` is the stop token. Unless ``special_token_ids``
+        are given, the tokens are special that the tokenizer marks so: its ``all_special_ids`` and
+        ``added_tokens_decoder``, and the control pieces of SentencePiece.
         """
         stops = _token_ids(stop_token_ids)
         if stops is not None and not stops:
@@ -114,6 +120,9 @@ class TokenizerInfo:
             raise InvalidArgumentError(f"Unsupported tokenizer type: {type(tokenizer)}")
         if stops is None:
             stops = _stop_tokens_of(tokenizer, len(names.encoded))
+        special = _special_ids(special_token_ids)
+        if special is None:
+            special = _special_tokens_of(tokenizer, len(names.encoded))
         handle = _core.TokenizerInfo(
             names.encoded,
             metadata["vocab_type"].value,
@@ -121,6 +130,7 @@ class TokenizerInfo:
             stops,
             metadata["add_prefix_space"],
             names.added_ids,
+            special,
         )
         return TokenizerInfo._create_from_handle(handle)
 
@@ -130,18 +140,22 @@ class TokenizerInfo:
         *,
         vocab_size: int | None = None,
         stop_token_ids: Iterable[int] | int | None = None,
+        special_token_ids: Iterable[int] | None = None,
     ) -> TokenizerInfo:
         """Read a ``tokenizer.json``, or the one in a folder.
 
         Unless ``stop_token_ids`` are given, they come from the ``generation_config.json``,
         ``tokenizer_config.json`` or ``special_tokens_map.json`` beside the file; where none of those names
-        one, they are the special tokens with a well-known text. ``vocab_size`` is the number of the model's
+        one, they are the special tokens with a well-known text. Unless ``special_token_ids`` are given, the tokens
+        are special that the file and the configuration files mark so. ``vocab_size`` is the number of the model's
         logits, as in `from_huggingface`.
         """
         file = Path(path)
         if file.is_dir():
             file /= "tokenizer.json"
-        handle = _core.TokenizerInfo.from_file(file, _size(vocab_size), _token_ids(stop_token_ids))
+        handle = _core.TokenizerInfo.from_file(
+            file, _size(vocab_size), _token_ids(stop_token_ids), _special_ids(special_token_ids)
+        )
         info = TokenizerInfo._create_from_handle(handle)
         if stop_token_ids is None and not info.stop_token_ids:
             warnings.warn(f"{file} does not say which token ends a text: give stop_token_ids", stacklevel=2)
@@ -153,17 +167,18 @@ class TokenizerInfo:
         *,
         vocab_size: int | None = None,
         stop_token_ids: Iterable[int] | int | None = None,
+        special_token_ids: Iterable[int] | None = None,
     ) -> TokenizerInfo:
         """Read the vocabulary of a ``tokenizers.Tokenizer``.
 
         Such an object does not know what ends a text: unless ``stop_token_ids`` are given, they are found by
-        their texts.
+        their texts. Unless ``special_token_ids`` are given, they are the added tokens that it marks as special.
         """
         to_str = getattr(tokenizer, "to_str", None)
         if to_str is None:
             raise InvalidArgumentError(f"Unsupported tokenizer type: {type(tokenizer)}")
         handle = _core.TokenizerInfo.from_tokenizer_json(
-            to_str(), _size(vocab_size), _token_ids(stop_token_ids)
+            to_str(), _size(vocab_size), _token_ids(stop_token_ids), _special_ids(special_token_ids)
         )
         return TokenizerInfo._create_from_handle(handle)
 
@@ -174,22 +189,29 @@ class TokenizerInfo:
         special_tokens: Mapping[str, int] | None = None,
         vocab_size: int | None = None,
         stop_token_ids: Iterable[int] | int | None = None,
+        special_token_ids: Iterable[int] | None = None,
     ) -> TokenizerInfo:
         """Read a ``.tiktoken`` file, or the vocabulary of a ``tiktoken.Encoding``.
 
         A file has no special tokens; ``special_tokens`` gives their ids. A string that is the name of no file
-        is taken as the name of an encoding, which needs tiktoken.
+        is taken as the name of an encoding, which needs tiktoken. Unless ``special_token_ids`` are given, the
+        special tokens of the encoding and ``special_tokens`` are special.
         """
+        special_ids = _special_ids(special_token_ids)
         size, stops = _size(vocab_size), _token_ids(stop_token_ids)
         specials = {text: _token_id(token_id) for text, token_id in (special_tokens or {}).items()}
         if isinstance(encoding_or_path, str) and not Path(encoding_or_path).exists():
             encoding_or_path = _tiktoken_encoding(encoding_or_path)
         if isinstance(encoding_or_path, str | PathLike):
             file = Path(encoding_or_path)
-            handle = _core.TokenizerInfo.from_tiktoken_file(file, list(specials.items()), size, stops)
+            handle = _core.TokenizerInfo.from_tiktoken_file(
+                file, list(specials.items()), size, stops, special_ids
+            )
         else:
             tokens = _tokens_of_encoding(encoding_or_path, specials, size)
-            handle = _core.TokenizerInfo(tokens, VocabType.RAW.value, None, stops, False)
+            if special_ids is None:
+                special_ids = _special_tokens_of_encoding(encoding_or_path, specials, len(tokens))
+            handle = _core.TokenizerInfo(tokens, VocabType.RAW.value, None, stops, False, None, special_ids)
         return TokenizerInfo._create_from_handle(handle)
 
     @classmethod
@@ -257,7 +279,7 @@ class TokenizerInfo:
 
     @property
     def decoded_vocab(self) -> list[bytes]:
-        """The bytes of all tokens, in a new list."""
+        """The bytes of the texts of all tokens, special ones among them, in a new list."""
         return self._handle.decoded_vocab
 
     @property
@@ -267,21 +289,21 @@ class TokenizerInfo:
 
     @property
     def special_token_ids(self) -> list[int]:
-        """The ids without bytes: padding, holes, and tokens with an empty text. Nothing else is special."""
+        """The ids that are no text for a grammar: control tokens, padding, holes, and tokens with an empty text."""
         return self._handle.special_token_ids
 
     @property
     def max_token_bytes(self) -> int:
-        """The length of the longest token."""
+        """The length of the longest text of a token."""
         return self._handle.max_token_bytes
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the bytes of all ids, in hexadecimal, the same on every machine."""
+        """A hash of the texts of all ids and of which are special, in hexadecimal, the same on every machine."""
         return self._handle.fingerprint
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return the bytes of one token."""
+        """Return the bytes of the text of one token, which a special token has too."""
         found = self._handle.token_bytes(_token_id(token_id))
         if found is None:
             raise InvalidArgumentError(
@@ -377,13 +399,7 @@ class TokenizerInfo:
     @staticmethod
     def _is_sentencepiece_tokenizer(tokenizer: object) -> bool:
         """Tell whether a tokenizer of transformers is built on SentencePiece."""
-        inner = getattr(tokenizer, "tokenizer", None)
-        candidates = (
-            getattr(tokenizer, "sp_model", None),
-            getattr(inner, "sp_model", None),
-            getattr(tokenizer, "tok", None),
-        )
-        return any(_is_instance_of(model, "sentencepiece", "SentencePieceProcessor") for model in candidates)
+        return bool(_sentencepiece_models(tokenizer))
 
     @staticmethod
     def _is_byte_level_tokenizer(tokenizer: object) -> bool:
@@ -457,6 +473,40 @@ def _stop_tokens_of(tokenizer: object, vocab_size: int) -> list[int] | None:
         stacklevel=3,
     )
     return None
+
+
+def _special_tokens_of(tokenizer: Any, vocab_size: int) -> list[int]:  # noqa: ANN401 - any tokenizer
+    """Return the tokens that a tokenizer object marks as special."""
+    found: set[int] = {int(token) for token in getattr(tokenizer, "all_special_ids", None) or ()}
+    decoder = getattr(tokenizer, "added_tokens_decoder", None) or {}
+    found |= {int(number) for number, token in decoder.items() if getattr(token, "special", False)}
+    encoding = getattr(tokenizer, "tokenizer", None)
+    if _is_instance_of(encoding, "tiktoken", "Encoding"):
+        found |= set(_special_tokens_of_encoding(encoding, {}, vocab_size))
+    for model in _sentencepiece_models(tokenizer):
+        pieces = range(int(model.get_piece_size()))
+        found |= {piece for piece in pieces if model.is_control(piece) or model.is_unknown(piece)}
+    return sorted(token for token in found if 0 <= token < vocab_size)
+
+
+def _sentencepiece_models(tokenizer: object) -> list[Any]:
+    """Return the models of SentencePiece that a tokenizer object is built on."""
+    inner = getattr(tokenizer, "tokenizer", None)
+    candidates = (
+        getattr(tokenizer, "sp_model", None),
+        getattr(inner, "sp_model", None),
+        getattr(tokenizer, "tok", None),
+    )
+    return [
+        model for model in candidates if _is_instance_of(model, "sentencepiece", "SentencePieceProcessor")
+    ]
+
+
+def _special_tokens_of_encoding(encoding: Any, specials: Mapping[str, int], vocab_size: int) -> list[int]:  # noqa: ANN401
+    """Return the special tokens of a ``tiktoken.Encoding``, and those that were given beside it."""
+    own = getattr(encoding, "special_tokens_set", ())
+    ids = {int(encoding.encode_single_token(text)) for text in own} | set(specials.values())
+    return sorted(token for token in ids if token < vocab_size)
 
 
 def _tiktoken_encoding(name: str) -> object:
@@ -569,13 +619,18 @@ def _resized(info: TokenizerInfo, vocab_size: int | None) -> TokenizerInfo:
         vocab_size=vocab_size,
         stop_token_ids=[token for token in info.stop_token_ids if token < vocab_size],
         add_prefix_space=info.add_prefix_space,
+        special_token_ids=[token for token in info.special_token_ids if token < vocab_size],
     )
 
 
-def _token_ids(token_ids: Iterable[int] | int | None) -> list[int] | None:
+def _special_ids(token_ids: Iterable[int] | None) -> list[int] | None:
+    return _token_ids(token_ids, "special_token_ids")
+
+
+def _token_ids(token_ids: Iterable[int] | int | None, argument: str = "stop_token_ids") -> list[int] | None:
     if token_ids is None:
         return None
     # An array has both: it is a number where it has one element.
     if isinstance(token_ids, SupportsIndex) and not hasattr(token_ids, "__len__"):
         return [_token_id(token_ids)]
-    return [_token_id(token_id) for token_id in whole_numbers("stop_token_ids", token_ids)]
+    return [_token_id(token_id) for token_id in whole_numbers(argument, token_ids)]

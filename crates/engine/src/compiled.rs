@@ -68,7 +68,7 @@ impl CompiledGrammar {
         limits: EngineLimits,
         budget: &Budget,
     ) -> Result<Arc<Self>> {
-        let machine = passes::compile(&grammar, budget)?;
+        let machine = passes::compile_for(&grammar, vocab.table().special(), budget)?;
         let captures = grammar.rules().any(|(_, rule)| rule.options.captures());
         let parts = Parts { grammar: OnceLock::from(grammar), make_grammar: None, machine, captures };
         parts.put_together(vocab, limits)

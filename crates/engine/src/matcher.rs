@@ -543,7 +543,12 @@ impl Generation {
         }
         let mut forced = None;
         for &(symbol, _) in self.sets().items(config) {
-            let SymbolKind::Terminal(state) = symbol.kind() else { return None };
+            let state = match symbol.kind() {
+                SymbolKind::Terminal(state) => state,
+                // Its text leads to the same place.
+                SymbolKind::Token(set) if self.machine().token_sets[set as usize].spelled => continue,
+                _ => return None,
+            };
             // The row of a key that remembers its text would have a state for each byte.
             match **self.terminals().row(self.terminals().saturate(state)) {
                 // It has ended, and only the items that come after it count.

@@ -70,8 +70,8 @@ pub(crate) fn parse(
     budget: &Budget,
 ) -> Result<Ir> {
     let find = |text: &str| {
-        let tokens = vocab.into_iter().flat_map(|vocab| vocab.table().iter());
-        tokens.filter(|(_, bytes)| *bytes == text.as_bytes()).map(|(id, _)| id.0).collect()
+        let tokens = vocab.into_iter().flat_map(|vocab| vocab.table().texts());
+        tokens.filter(|(_, own)| *own == text.as_bytes()).map(|(id, _)| id.0).collect()
     };
     let named: Vec<(&str, lark::Named<'_>)> = named
         .iter()

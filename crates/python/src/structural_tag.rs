@@ -22,5 +22,5 @@ pub(crate) fn find_token(vocab: &Vocab, text: &str) -> Option<u32> {
     if text.is_empty() {
         return None;
     }
-    vocab.table().iter().find(|(_, bytes)| *bytes == text.as_bytes()).map(|(id, _)| id.0)
+    vocab.table().texts().find(|(_, own)| *own == text.as_bytes()).map(|(id, _)| id.0)
 }

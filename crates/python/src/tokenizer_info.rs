@@ -54,7 +54,7 @@ impl TokenizerInfo {
     const MAX_TOKENS: usize = MAX_TOKENS;
 
     #[new]
-    #[pyo3(signature = (encoded_vocab, vocab_type, vocab_size, stop_token_ids, add_prefix_space, added_token_ids=None))]
+    #[pyo3(signature = (encoded_vocab, vocab_type, vocab_size, stop_token_ids, add_prefix_space, added_token_ids=None, special_token_ids=None))]
     fn new(
         encoded_vocab: &Bound<'_, PyAny>,
         vocab_type: u64,
@@ -62,11 +62,17 @@ impl TokenizerInfo {
         stop_token_ids: Option<Vec<u32>>,
         add_prefix_space: bool,
         added_token_ids: Option<HashSet<u32>>,
+        special_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
         let py = encoded_vocab.py();
         let kind = VocabKind::from_number(vocab_type).map_err(|error| to_python(py, error))?;
-        let options =
-            VocabOptions { kind, vocab_size, stop_token_ids: to_ids(stop_token_ids), add_prefix_space };
+        let options = VocabOptions {
+            kind,
+            vocab_size,
+            stop_token_ids: to_ids(stop_token_ids),
+            special_token_ids: to_ids(special_token_ids).unwrap_or_default(),
+            add_prefix_space,
+        };
         let names = names_of(encoded_vocab)?;
         let added = added_token_ids.unwrap_or_default();
         Self::wrap(py, Vocab::from_encoded_and_added(names, |id| added.contains(&id.0), options))
@@ -88,8 +94,9 @@ impl TokenizerInfo {
         path: PathBuf,
         vocab_size: Option<usize>,
         stop_token_ids: Option<Vec<u32>>,
+        special_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
-        let options = FileOptions { vocab_size, stop_token_ids: to_ids(stop_token_ids) };
+        let options = file_options(vocab_size, stop_token_ids, special_token_ids);
         Self::wrap(py, py.detach(move || tokenizer_json::from_file(&path, options)))
     }
 
@@ -99,8 +106,9 @@ impl TokenizerInfo {
         #[pyo3(from_py_with = arguments::text)] text: &str,
         vocab_size: Option<usize>,
         stop_token_ids: Option<Vec<u32>>,
+        special_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
-        let options = FileOptions { vocab_size, stop_token_ids: to_ids(stop_token_ids) };
+        let options = file_options(vocab_size, stop_token_ids, special_token_ids);
         Self::wrap(py, py.detach(|| tokenizer_json::from_text(text, options)))
     }
 
@@ -111,8 +119,9 @@ impl TokenizerInfo {
         special_tokens: Vec<(String, u32)>,
         vocab_size: Option<usize>,
         stop_token_ids: Option<Vec<u32>>,
+        special_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
-        let options = FileOptions { vocab_size, stop_token_ids: to_ids(stop_token_ids) };
+        let options = file_options(vocab_size, stop_token_ids, special_token_ids);
         Self::wrap(py, py.detach(move || tiktoken::from_file(&path, &special_tokens, options)))
     }
 
@@ -168,13 +177,13 @@ impl TokenizerInfo {
 
     #[getter]
     fn decoded_vocab<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.vocab.table().iter().map(|(_, bytes)| PyBytes::new(py, bytes)))
+        PyList::new(py, self.vocab.table().texts().map(|(_, text)| PyBytes::new(py, text)))
     }
 
-    /// The bytes of one token; `None` for an id outside of the vocabulary.
+    /// The text of one token; `None` for an id outside of the vocabulary.
     fn token_bytes<'py>(&self, py: Python<'py>, token_id: u32) -> Option<Bound<'py, PyBytes>> {
         let id = TokenId(token_id);
-        (id.index() < self.vocab.len()).then(|| PyBytes::new(py, self.vocab.token_bytes(id)))
+        (id.index() < self.vocab.len()).then(|| PyBytes::new(py, self.vocab.token_text(id)))
     }
 
     #[getter]
@@ -217,6 +226,15 @@ impl TokenizerInfo {
     fn wrap(py: Python<'_>, vocab: Result<Arc<Vocab>, VocabError>) -> PyResult<Self> {
         vocab.map(|vocab| TokenizerInfo { vocab }).map_err(|error| to_python(py, error))
     }
+}
+
+fn file_options(
+    vocab_size: Option<usize>,
+    stop_token_ids: Option<Vec<u32>>,
+    special_token_ids: Option<Vec<u32>>,
+) -> FileOptions {
+    let (stop_token_ids, special_token_ids) = (to_ids(stop_token_ids), to_ids(special_token_ids));
+    FileOptions { vocab_size, stop_token_ids, special_token_ids }
 }
 
 fn to_ids(numbers: Option<Vec<u32>>) -> Option<Vec<TokenId>> {

@@ -43,14 +43,14 @@ _LOG: Final = logging.getLogger(__name__)
 def tokenizer_info(llama: llama_cpp.Llama, *, special: bool = False) -> TokenizerInfo:
     """Read the vocabulary of a loaded model, with all tokens that end a text.
 
-    Control tokens such as ``<|im_start|>`` have no text here, because llama.cpp leaves them out of the texts that it
-    gives: a grammar can only use them by their ids. With ``special`` they have their names as texts.
+    Control tokens such as ``<|im_start|>`` are special, because llama.cpp leaves them out of the texts that it gives: a
+    grammar has them only where it names them. With ``special`` they are text like any other.
     """
     return read_vocabulary(llama_cpp, llama_cpp.llama_model_get_vocab(llama.model), special=special)
 
 
 def control_token_names(llama: llama_cpp.Llama) -> dict[int, str]:
-    """Give the names of the tokens that have no text, by their ids: ``<|im_start|>`` and its like."""
+    """Give the names of the special tokens, by their ids: ``<|im_start|>`` and its like."""
     return read_control_token_names(llama_cpp, llama_cpp.llama_model_get_vocab(llama.model))
 
 

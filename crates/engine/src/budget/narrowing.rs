@@ -177,9 +177,8 @@ impl<'b> Narrowing<'b> {
         if self.named.is_empty() || self.named.len() > u64::BITS as usize {
             return generation.step_token(start, token, bytes);
         }
-        let may = |set: &TokenSet| !(set.negated && bytes.is_empty());
-        let is_in = |set: &TokenSet| set.contains(token.0) && may(set);
-        let key = self.named.iter().fold(0, |key, set| key << 1 | u64::from(is_in(set)));
+        let may = |set: &TokenSet| generation.takes_token(set, token);
+        let key = self.named.iter().fold(0, |key, set| key << 1 | u64::from(may(set)));
         let after_named = self.after_named.entry(key);
         let named = *after_named.or_insert_with(|| generation.step_token_edges(start, token, may));
         let by_bytes = if bytes.is_empty() { SetId::DEAD } else { generation.step_bytes(start, bytes) };

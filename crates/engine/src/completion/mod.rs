@@ -222,16 +222,14 @@ enum Way {
     Token(u32),
 }
 
-/// The first token of a set that is text, or that the set names.
+/// The first token of a set that takes it.
 fn first_token(generation: &Generation, set: u32, barred: &[u32]) -> Option<u32> {
     let (set, tokens) = (&generation.machine().token_sets[set as usize], generation.tokens());
     if !set.negated {
         return set.ids.iter().copied().find(|token| !barred.contains(token));
     }
-    let is_text = |&token: &u32| {
-        set.contains(token) && !barred.contains(&token) && !tokens.token_bytes(TokenId(token)).is_empty()
-    };
-    (0..tokens.len() as u32).find(is_text)
+    let is_taken = |&token: &u32| generation.takes_token(set, TokenId(token)) && !barred.contains(&token);
+    (0..tokens.len() as u32).find(is_taken)
 }
 
 /// What the parts of rules and lists cost.

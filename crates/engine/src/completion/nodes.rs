@@ -13,6 +13,7 @@ use super::growth::{growth, needs_keys};
 use crate::config::{PartCosts, PlaceCosts};
 use crate::generation::Generation;
 use crate::terminal::{NO_END, Shortest, Speller};
+use crate::vocab::TokenId;
 
 /// What is known of a machine's costs, for one vocabulary and one choice of stop tokens.
 pub(crate) struct NodeCosts {
@@ -225,12 +226,9 @@ impl<'s> Solver<'s> {
 fn token_set_costs(generation: &Generation, speller: &Speller<'_>) -> Box<[u32]> {
     let tokens = generation.tokens();
     let cost = |set: &tokenstile_grammar::ir::TokenSet| {
-        let is_text = |token: &u32| {
-            set.contains(*token)
-                && !speller.barred.contains(token)
-                && !tokens.token_bytes(crate::vocab::TokenId(*token)).is_empty()
-        };
-        let may_come = !set.negated || (0..tokens.len() as u32).any(|token| is_text(&token));
+        let is_taken =
+            |token| generation.takes_token(set, TokenId(token)) && !speller.barred.contains(&token);
+        let may_come = !set.negated || (0..tokens.len() as u32).any(is_taken);
         if may_come { 1 } else { NO_END }
     };
     generation.machine().token_sets.iter().map(cost).collect()

@@ -168,15 +168,19 @@ impl Generation {
         closer.map_or(SetId::DEAD, Closer::finish)
     }
 
-    /// The configuration after `token`, by its bytes or as a whole. A set of all tokens but some does not mean ids that
-    /// have no bytes: padding and holes.
+    /// Whether a set of tokens takes a token. All tokens but some are all that have a text: padding and holes are not
+    /// meant.
+    pub(crate) fn takes_token(&self, set: &TokenSet, token: TokenId) -> bool {
+        set.contains(token.0) && (!set.negated || !self.tokens().token_text(token).is_empty())
+    }
+
+    /// The configuration after `token`, by its bytes or as a whole.
     pub(crate) fn step_token(&self, config: SetId, token: TokenId, bytes: &[u8]) -> SetId {
         let by_bytes = if bytes.is_empty() { SetId::DEAD } else { self.step_bytes(config, bytes) };
         if !self.has_token_edges() {
             return by_bytes;
         }
-        self.sets()
-            .union(by_bytes, self.step_token_edges(config, token, |set| !(set.negated && bytes.is_empty())))
+        self.sets().union(by_bytes, self.step_token_edges(config, token, |set| self.takes_token(set, token)))
     }
 
     /// The configuration after the terminal on top of `rest` has ended.

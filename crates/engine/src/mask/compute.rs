@@ -179,8 +179,7 @@ impl Generation {
         let set = &self.machine().token_sets[set as usize];
         let count = self.tokens().len() as u32;
         if set.negated {
-            let has_bytes = |token: u32| !self.tokens().token_bytes(TokenId(token)).is_empty();
-            alive.extend((0..count).filter(|&token| set.contains(token) && has_bytes(token)));
+            alive.extend((0..count).filter(|&token| self.takes_token(set, TokenId(token))));
         } else {
             alive.extend(set.ids.iter().copied().filter(|&token| token < count));
         }

@@ -57,7 +57,9 @@ fn no_limits() -> Budget {
 /// bounds.
 fn oracle(compiled: &CompiledGrammar) -> Result<Oracle> {
     let budget = no_limits();
-    let grammar = passes::options::lower(compiled.grammar(&budget)?.clone(), &budget)?;
+    let special = compiled.vocab().table().special();
+    let grammar = passes::markers::lower(compiled.grammar(&budget)?.clone(), special, &budget)?;
+    let grammar = passes::options::lower(grammar, &budget)?;
     let grammar = passes::dispatch::lower(grammar, &budget)?;
     Oracle::with_budget(&passes::trim::trim(grammar, &budget)?, &budget)
 }
@@ -70,7 +72,10 @@ fn read(
     budget: &Budget,
 ) -> Result<()> {
     match piece {
-        Piece::Token(token) => state.advance_token(compiled.vocab().token_bytes(*token), token.0),
+        Piece::Token(token) => match compiled.vocab().token_bytes(*token) {
+            [] => state.advance_special(compiled.vocab().token_text(*token), token.0),
+            bytes => state.advance_token(bytes, token.0),
+        },
         Piece::Bytes(bytes) => {
             for part in bytes.chunks(STEPS_A_LOOK) {
                 state.advance_bytes(part);
@@ -213,7 +218,7 @@ impl Matcher {
             (true, true) => state.captures_at_end(&budget)?,
         };
         let length = |piece: &Piece| match piece {
-            Piece::Token(token) => self.compiled.vocab().token_bytes(*token).len(),
+            Piece::Token(token) => self.compiled.vocab().token_text(*token).len(),
             Piece::Bytes(bytes) => bytes.len(),
             Piece::Stop => 0,
         };

@@ -113,6 +113,18 @@ impl OracleState<'_> {
         self.push_set(seeds);
     }
 
+    /// Reads a special token, which has a text and no bytes: only where the grammar names it.
+    pub fn advance_special(&mut self, text: &[u8], token: u32) {
+        let seeds = self.after_token(text, token);
+        self.text.extend_from_slice(text);
+        self.push_set(seeds);
+    }
+
+    /// Whether the state would be alive after a special token.
+    pub fn would_accept_special(&self, text: &[u8], token: u32) -> bool {
+        !self.after_token(text, token).is_empty()
+    }
+
     /// Whether the state would be alive after a token. It is left as it was.
     pub fn would_accept(&mut self, bytes: &[u8], token: u32) -> bool {
         if !self.after_token(bytes, token).is_empty() {

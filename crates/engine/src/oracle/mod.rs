@@ -58,7 +58,8 @@ impl Oracle {
 
     /// An oracle for `grammar`, within `budget`.
     pub fn with_budget(grammar: &Grammar, budget: &Budget) -> Result<Self> {
-        let lowered = passes::options::lower(grammar.clone(), budget)?;
+        let lowered = passes::markers::lower(grammar.clone(), &passes::Special::none(), budget)?;
+        let lowered = passes::options::lower(lowered, budget)?;
         let lowered = passes::dispatch::lower(lowered, budget)?;
         let lowered = passes::intersect::lower(lowered, budget)?;
         passes::json_text::check(&lowered, budget)?;

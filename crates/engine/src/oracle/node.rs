@@ -226,9 +226,9 @@ impl Nodes {
         }
     }
 
-    /// Whether a whole token may follow here.
+    /// Whether a whole token may follow here, in whose place nothing else may be.
     pub(super) fn awaits_token(&self, node: NodeId, at: At) -> bool {
-        at == START && matches!(self.all[node.index()], Node::Token(_))
+        at == START && matches!(&self.all[node.index()], Node::Token(set) if !set.spelled)
     }
 
     /// The productive nodes that can be called from `at`, each with the position after it has ended.
@@ -422,6 +422,8 @@ fn expr_node(grammar: &Grammar, id: ExprId, expr: &Expr, budget: &Budget) -> Res
     Ok(match expr {
         Expr::Empty => Node::Bytes(Box::new([])),
         Expr::Bytes(bytes) => Node::Bytes(bytes.as_slice().into()),
+        // Without a vocabulary there are no special tokens.
+        Expr::Marker(text) => Node::Bytes(text.as_bytes().into()),
         Expr::Class(set) => Node::Class(set.clone()),
         Expr::Seq(items) => Node::Seq(all(items)),
         Expr::Alt(items) => Node::Alt(all(items)),

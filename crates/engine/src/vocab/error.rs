@@ -54,6 +54,14 @@ pub enum VocabError {
         /// The size of the vocabulary.
         vocab_size: usize,
     },
+    /// A special token that the vocabulary does not have.
+    #[error("special token {id} is outside of the vocabulary of {vocab_size} tokens")]
+    SpecialTokenOutOfRange {
+        /// The id that was given.
+        id: u32,
+        /// The size of the vocabulary.
+        vocab_size: usize,
+    },
     /// Two different tokens have one id.
     #[error("id {id} belongs to two tokens, {first:?} and {second:?}")]
     DuplicateId {

@@ -8,8 +8,9 @@
 //!
 //! - the *vocabulary's size* is the number of logits of the model. It can be larger than the number of tokens (padding)
 //!   and ids can be missing in between (holes); such ids have no bytes.
-//! - *special* ids are those without bytes, and nothing else: no bytes can lead to them. Added tokens that
-//!   tokenizers call special (`<|im_start|>`) have a text, and a grammar that contains the text can produce them.
+//! - *special* ids are those without bytes: no bytes can lead to them. What a tokenizer marks as special
+//!   (`<|im_start|>`) is a control token and no text, although it has one by which a grammar can name it. Added tokens that
+//!   the tokenizer does not mark are text like any other.
 //! - *stop* tokens end the output. They are only listed here; what they mean is the matcher's matter.
 //!
 //! Reading order:
@@ -76,6 +77,8 @@ pub struct VocabOptions {
     pub vocab_size: Option<usize>,
     /// The tokens that end a text; where not given, those with one of the texts in [`stop_tokens::STOP_TOKEN_TEXTS`].
     pub stop_token_ids: Option<Vec<TokenId>>,
+    /// The tokens that are no text, in any order; only a grammar that names them can have them.
+    pub special_token_ids: Vec<TokenId>,
     /// Whether the tokenizer puts a space before a text.
     pub add_prefix_space: bool,
 }
@@ -137,6 +140,13 @@ impl Vocab {
 
     fn from_builder(mut builder: TokenTableBuilder, options: VocabOptions) -> Result<Arc<Self>, VocabError> {
         builder.pad(options.vocab_size.unwrap_or(builder.len()))?;
+        let mut special = options.special_token_ids;
+        special.sort_unstable();
+        special.dedup();
+        if let Some(last) = special.last().filter(|last| last.index() >= builder.len()) {
+            return Err(VocabError::SpecialTokenOutOfRange { id: last.0, vocab_size: builder.len() });
+        }
+        builder.make_special(&special);
         let table = builder.finish();
         table.prepare();
         warm::warm_up(&table);
@@ -172,12 +182,17 @@ impl Vocab {
         self.table.token_bytes(id)
     }
 
+    /// The text of a token: see [`TokenTable::token_text`].
+    pub fn token_text(&self, id: TokenId) -> &[u8] {
+        self.table.token_text(id)
+    }
+
     /// The ids that end a text, in the order given, without repetitions.
     pub fn stop_token_ids(&self) -> &[TokenId] {
         &self.stop_token_ids
     }
 
-    /// The ids without bytes, ascending.
+    /// The ids without bytes, ascending: special tokens, padding and holes.
     pub fn special_token_ids(&self) -> &[TokenId] {
         self.table.empty_ids()
     }
@@ -192,12 +207,13 @@ impl Vocab {
         self.add_prefix_space
     }
 
-    /// The length of the longest token.
+    /// The length of the longest text of a token.
     pub fn max_token_bytes(&self) -> usize {
-        self.table.max_token_bytes()
+        let special = self.table.special_texts().map(|(_, text)| text.len());
+        special.fold(self.table.max_token_bytes(), usize::max)
     }
 
-    /// The hash of the tokens' bytes; stop tokens and spelling have no part in it.
+    /// The hash of the tokens' bytes and of which are special; stop tokens and spelling have no part in it.
     pub fn fingerprint(&self) -> Fingerprint {
         self.table.fingerprint()
     }

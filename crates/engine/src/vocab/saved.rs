@@ -20,6 +20,8 @@ struct MetadataJson {
     vocab_size: usize,
     add_prefix_space: bool,
     stop_token_ids: Vec<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    special_token_ids: Vec<u32>,
 }
 
 #[derive(Serialize)]
@@ -37,6 +39,8 @@ struct Saved {
     vocab_size: usize,
     add_prefix_space: bool,
     stop_token_ids: Vec<u32>,
+    #[serde(default)]
+    special_token_ids: Vec<u32>,
     decoded_vocab: Vec<TokenIn>,
 }
 
@@ -81,7 +85,7 @@ impl Vocab {
 
     /// The whole vocabulary as JSON.
     pub fn to_saved_json(&self) -> String {
-        let mut decoded_vocab: Vec<_> = self.table.iter().map(|(_, bytes)| TokenOut(bytes)).collect();
+        let mut decoded_vocab: Vec<_> = self.table.texts().map(|(_, text)| TokenOut(text)).collect();
         let used = decoded_vocab.iter().rposition(|token| !token.0.is_empty()).map_or(0, |last| last + 1);
         decoded_vocab.truncate(used);
         to_json(&SavedOut { version: SAVED_VERSION, metadata: self.metadata(), decoded_vocab })
@@ -95,8 +99,16 @@ impl Vocab {
             return Err(VocabError::Version { found, expected: SAVED_VERSION });
         }
         let saved: Saved = from_json(text)?;
-        let Saved { vocab_type, vocab_size, add_prefix_space, stop_token_ids, decoded_vocab } = saved;
-        let metadata = MetadataJson { vocab_type, vocab_size, add_prefix_space, stop_token_ids };
+        let Saved {
+            vocab_type,
+            vocab_size,
+            add_prefix_space,
+            stop_token_ids,
+            special_token_ids,
+            decoded_vocab,
+        } = saved;
+        let metadata =
+            MetadataJson { vocab_type, vocab_size, add_prefix_space, stop_token_ids, special_token_ids };
         Self::new(decoded_vocab, metadata.into_options()?)
     }
 
@@ -111,6 +123,7 @@ impl Vocab {
             vocab_size: self.len(),
             add_prefix_space: self.add_prefix_space,
             stop_token_ids: self.stop_token_ids.iter().map(|id| id.0).collect(),
+            special_token_ids: self.table.special_texts().map(|(id, _)| id.0).collect(),
         }
     }
 }
@@ -121,6 +134,7 @@ impl MetadataJson {
             kind: VocabKind::from_number(self.vocab_type)?,
             vocab_size: Some(self.vocab_size),
             stop_token_ids: Some(self.stop_token_ids.into_iter().map(TokenId).collect()),
+            special_token_ids: self.special_token_ids.into_iter().map(TokenId).collect(),
             add_prefix_space: self.add_prefix_space,
         })
     }

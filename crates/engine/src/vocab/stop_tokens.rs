@@ -1,11 +1,16 @@
-//! Which tokens end a text, where the caller did not say so.
+//! Which tokens end a text, and which are special, where the caller did not say so.
 //!
 //! The best source is the model's folder: `generation_config.json` lists ids, `tokenizer_config.json` (or the older
 //! `special_tokens_map.json`) names one token. Without a folder there remain the texts that such tokens have in
 //! well-known models; a `tokenizer.json` says which tokens are special, and only those are believed.
+//!
+//! Special tokens are marked in `tokenizer.json`; `added_tokens_decoder` of `tokenizer_config.json` marks some again and in
+//! some folders others, and both configuration files name those that have a part of their own (`bos_token`, `pad_token`,
+//! `additional_special_tokens`). All of them are what transformers calls `all_special_ids`.
 
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -45,7 +50,7 @@ pub(super) fn is_stop_text(text: &str) -> bool {
 /// The tokens that have one of [`STOP_TOKEN_TEXTS`], ascending.
 pub(super) fn find_by_text(table: &TokenTable) -> Vec<TokenId> {
     let is_stop = |bytes: &[u8]| STOP_TOKEN_TEXTS.iter().any(|text| text.as_bytes() == bytes);
-    table.iter().filter(|(_, bytes)| is_stop(bytes)).map(|(id, _)| id).collect()
+    table.texts().filter(|(_, text)| is_stop(text)).map(|(id, _)| id).collect()
 }
 
 /// The part of `generation_config.json` that matters here.
@@ -65,6 +70,28 @@ enum OneOrMany {
 #[derive(Deserialize)]
 struct TokenizerConfig {
     eos_token: Option<TokenName>,
+    bos_token: Option<TokenName>,
+    unk_token: Option<TokenName>,
+    sep_token: Option<TokenName>,
+    pad_token: Option<TokenName>,
+    cls_token: Option<TokenName>,
+    mask_token: Option<TokenName>,
+    additional_special_tokens: Option<Vec<TokenName>>,
+    added_tokens_decoder: Option<FxHashMap<String, MarkedToken>>,
+}
+
+/// A token of `added_tokens_decoder`, which is by its id.
+#[derive(Deserialize)]
+struct MarkedToken {
+    #[serde(default)]
+    special: bool,
+}
+
+impl TokenName {
+    fn text(&self) -> &str {
+        let (TokenName::Name(text) | TokenName::Described { content: text }) = self;
+        text
+    }
 }
 
 #[derive(Deserialize)]
@@ -91,12 +118,39 @@ pub(super) fn find_in_folder(
     }
     for name in ["tokenizer_config.json", "special_tokens_map.json"] {
         let config = read_config::<TokenizerConfig>(&folder.join(name))?;
-        if let Some(TokenName::Name(token) | TokenName::Described { content: token }) =
-            config.and_then(|config| config.eos_token)
-        {
-            found.extend(id_of(&token));
+        if let Some(token) = config.and_then(|config| config.eos_token) {
+            found.extend(id_of(token.text()));
             break;
         }
+    }
+    Ok(found)
+}
+
+/// The tokens that the configuration files in `folder` mark as special.
+///
+/// `id_of` finds a token by its name.
+pub(super) fn find_special_in_folder(
+    folder: &Path,
+    id_of: impl Fn(&str) -> Option<TokenId>,
+) -> Result<Vec<TokenId>, VocabError> {
+    let mut found = Vec::new();
+    for name in ["tokenizer_config.json", "special_tokens_map.json"] {
+        let Some(config) = read_config::<TokenizerConfig>(&folder.join(name))? else { continue };
+        let TokenizerConfig {
+            eos_token,
+            bos_token,
+            unk_token,
+            sep_token,
+            pad_token,
+            cls_token,
+            mask_token,
+            ..
+        } = config;
+        let own = [eos_token, bos_token, unk_token, sep_token, pad_token, cls_token, mask_token];
+        let named = own.into_iter().flatten().chain(config.additional_special_tokens.into_iter().flatten());
+        found.extend(named.filter_map(|token| id_of(token.text())));
+        let marked = config.added_tokens_decoder.into_iter().flatten().filter(|(_, token)| token.special);
+        found.extend(marked.filter_map(|(id, _)| id.parse().ok().map(TokenId)));
     }
     Ok(found)
 }

@@ -8,10 +8,11 @@
 //!
 //! 1. The table never changes after it was built.
 //! 2. `offsets` has one entry more than there are ids, starts with 0, never falls, and ends with the buffer's length.
-//! 3. Two live tables have different contents: `TokenTable::shared` gives out the table that exists already.
+//! 3. A special token has no bytes in the buffer; its text is among `special_texts`, which are sorted and not empty.
+//! 4. Two live tables have different contents: `TokenTable::shared` gives out the table that exists already.
 //!    So equal contents can be seen by comparing pointers.
 //!
-//! The registry behind 3 holds weak references: a table goes away with the last vocabulary that uses it.
+//! The registry behind 4 holds weak references: a table goes away with the last vocabulary that uses it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,6 +21,7 @@ use std::sync::{Arc, LazyLock, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use siphasher::sip128::{Hasher128, SipHasher13};
+use tokenstile_grammar::passes::Special;
 
 use super::error::VocabError;
 use super::index::TokenIndex;
@@ -49,11 +51,16 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
+/// A special token and its text.
+type SpecialText = (TokenId, Box<[u8]>);
+
 /// The bytes of every id of a vocabulary.
 pub struct TokenTable {
     bytes: Box<[u8]>,
     offsets: Box<[u32]>,
     empty_ids: Box<[TokenId]>,
+    special_texts: Box<[SpecialText]>,
+    special: Special,
     reach: Arc<Reach>,
     fingerprint: Fingerprint,
     index: OnceLock<TokenIndex>,
@@ -75,7 +82,7 @@ impl TokenTable {
         self.len() == 0
     }
 
-    /// The bytes of a token; none for a padding id, a hole, and an id outside of the vocabulary.
+    /// The bytes of a token; none for a special token, a padding id, a hole, and an id outside of the vocabulary.
     pub fn token_bytes(&self, id: TokenId) -> &[u8] {
         match self.offsets.get(id.index()..) {
             Some(&[start, end, ..]) => &self.bytes[start as usize..end as usize],
@@ -91,12 +98,40 @@ impl TokenTable {
             .map(|(id, range)| (TokenId(id as u32), &self.bytes[range[0] as usize..range[1] as usize]))
     }
 
-    /// The ids without bytes, ascending: padding, holes and empty tokens. No grammar matches them by bytes.
+    /// The text of a token: its bytes, or what a special token is called. None for padding and holes.
+    pub fn token_text(&self, id: TokenId) -> &[u8] {
+        match self.token_bytes(id) {
+            [] => self.special_text(id).unwrap_or_default(),
+            bytes => bytes,
+        }
+    }
+
+    fn special_text(&self, id: TokenId) -> Option<&[u8]> {
+        let at = self.special_texts.binary_search_by_key(&id, |&(special, _)| special).ok()?;
+        Some(&self.special_texts[at].1)
+    }
+
+    /// The text of every token, in the order of ids.
+    pub fn texts(&self) -> impl ExactSizeIterator<Item = (TokenId, &[u8])> {
+        (0..self.len() as u32).map(|id| (TokenId(id), self.token_text(TokenId(id))))
+    }
+
+    /// The special tokens that have a text, ascending.
+    pub fn special_texts(&self) -> impl ExactSizeIterator<Item = (TokenId, &[u8])> {
+        self.special_texts.iter().map(|(id, text)| (*id, &**text))
+    }
+
+    /// The special tokens by their texts, for grammars that name them.
+    pub fn special(&self) -> &Special {
+        &self.special
+    }
+
+    /// The ids without bytes, ascending: special tokens, padding, holes and empty tokens. No grammar matches them by bytes.
     pub fn empty_ids(&self) -> &[TokenId] {
         &self.empty_ids
     }
 
-    /// The length of the longest token.
+    /// The length of the longest token that has bytes.
     pub fn max_token_bytes(&self) -> usize {
         self.reach.longest as usize
     }
@@ -123,12 +158,17 @@ impl TokenTable {
 
     /// The memory that the table takes, with what has been derived from it.
     pub fn memory_bytes(&self) -> usize {
-        let own = self.bytes.len() + size_of_val(&*self.offsets) + size_of_val(&*self.empty_ids);
+        let texts: usize =
+            self.special_texts.iter().map(|(_, text)| size_of::<SpecialText>() + text.len()).sum();
+        let own = self.bytes.len() + size_of_val(&*self.offsets) + size_of_val(&*self.empty_ids) + texts;
         size_of::<Self>() + own + self.index.get().map_or(0, TokenIndex::memory_bytes)
     }
 
     fn has_same_contents(&self, other: &Self) -> bool {
-        self.fingerprint == other.fingerprint && self.offsets == other.offsets && self.bytes == other.bytes
+        self.fingerprint == other.fingerprint
+            && self.offsets == other.offsets
+            && self.bytes == other.bytes
+            && self.special_texts == other.special_texts
     }
 
     /// The one table in the process with the contents of `self`.
@@ -169,6 +209,7 @@ impl fmt::Debug for TokenTable {
 pub(super) struct TokenTableBuilder {
     bytes: Vec<u8>,
     ends: Vec<u32>,
+    special_texts: Vec<SpecialText>,
 }
 
 impl TokenTableBuilder {
@@ -205,6 +246,25 @@ impl TokenTableBuilder {
         Ok(())
     }
 
+    /// Takes the bytes of these tokens away from grammars, and keeps them as texts. The ids are ascending, and less than
+    /// [`TokenTableBuilder::len`]. A token without a text has nothing to take away.
+    pub(super) fn make_special(&mut self, ids: &[TokenId]) {
+        let mut ids = ids.iter().copied().peekable();
+        let (mut kept, mut start) = (0, 0);
+        for at in 0..self.ends.len() {
+            let end = self.ends[at] as usize;
+            if ids.next_if(|id| id.index() == at).is_none() {
+                self.bytes.copy_within(start..end, kept);
+                kept += end - start;
+            } else if start < end {
+                self.special_texts.push((TokenId(at as u32), self.bytes[start..end].into()));
+            }
+            self.ends[at] = kept as u32;
+            start = end;
+        }
+        self.bytes.truncate(kept);
+    }
+
     /// The table with these tokens: a new one, or the one that exists.
     pub(super) fn finish(self) -> Arc<TokenTable> {
         let mut offsets = Vec::with_capacity(self.ends.len() + 1);
@@ -215,18 +275,35 @@ impl TokenTableBuilder {
             lengths().zip(0..).filter(|&(length, _)| length == 0).map(|(_, id)| TokenId(id)).collect();
         let token = |range: &[u32]| range[0] as usize..range[1] as usize;
         let reach = Arc::new(Reach::of(offsets.windows(2).map(|range| &self.bytes[token(range)])));
-        let fingerprint = fingerprint_of(&offsets, &self.bytes);
+        let fingerprint = fingerprint_of(&offsets, &self.bytes, &self.special_texts);
         let (bytes, offsets) = (self.bytes.into_boxed_slice(), offsets.into_boxed_slice());
-        TokenTable { bytes, offsets, empty_ids, reach, fingerprint, index: OnceLock::new() }.shared()
+        let special_texts = self.special_texts.into_boxed_slice();
+        let special = Special::new(special_texts.iter().map(|(id, text)| (&**text, id.0)));
+        TokenTable {
+            bytes,
+            offsets,
+            empty_ids,
+            special_texts,
+            special,
+            reach,
+            fingerprint,
+            index: OnceLock::new(),
+        }
+        .shared()
     }
 }
 
-fn fingerprint_of(offsets: &[u32], bytes: &[u8]) -> Fingerprint {
+fn fingerprint_of(offsets: &[u32], bytes: &[u8], special_texts: &[SpecialText]) -> Fingerprint {
     let mut hasher = SipHasher13::new();
     for offset in offsets {
         hasher.write(&offset.to_le_bytes());
     }
     hasher.write(bytes);
+    for (id, text) in special_texts {
+        hasher.write(&id.0.to_le_bytes());
+        hasher.write(&(text.len() as u32).to_le_bytes());
+        hasher.write(text);
+    }
     Fingerprint(hasher.finish128().as_bytes())
 }
 
@@ -255,6 +332,31 @@ mod tests {
         let all: Vec<_> = table.iter().map(|(id, bytes)| (id.0, bytes.to_vec())).collect();
         assert_eq!(all[3], (3, b"abc".to_vec()));
         assert_eq!(all.len(), 4);
+    }
+
+    #[test]
+    fn special_tokens_have_a_text_and_no_bytes() {
+        let special = |ids: &[u32]| {
+            let mut builder = TokenTableBuilder::default();
+            for token in [&b"a"[..], b"<|x|>", b"", b"bc", b"<|y|>"] {
+                builder.push(token).unwrap();
+            }
+            builder.make_special(&ids.iter().copied().map(TokenId).collect::<Vec<_>>());
+            builder.finish()
+        };
+        let found = special(&[1, 2, 4]);
+        let bytes: Vec<_> = found.iter().map(|(_, bytes)| bytes).collect();
+        assert_eq!(bytes, [&b"a"[..], b"", b"", b"bc", b""]);
+        let texts: Vec<_> = found.texts().map(|(_, text)| text).collect();
+        assert_eq!(texts, [&b"a"[..], b"<|x|>", b"", b"bc", b"<|y|>"]);
+        assert_eq!(found.empty_ids(), [1, 2, 4].map(TokenId));
+        assert_eq!(found.special_texts().map(|(id, _)| id.0).collect::<Vec<_>>(), [1, 4]);
+        assert_eq!(found.max_token_bytes(), 2);
+        assert!(Arc::ptr_eq(&found, &special(&[1, 4])));
+        for other in [special(&[]), special(&[1]), special(&[4])] {
+            assert_ne!(found.fingerprint(), other.fingerprint());
+            assert!(!Arc::ptr_eq(&found, &other));
+        }
     }
 
     #[test]

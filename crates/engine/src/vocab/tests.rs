@@ -109,6 +109,7 @@ fn a_saved_vocabulary_is_the_same() {
         kind: VocabKind::ByteFallback,
         vocab_size: Some(9),
         stop_token_ids: Some(ids([4, 1])),
+        special_token_ids: ids([]),
         add_prefix_space: true,
     };
     let vocab = Vocab::from_encoded(["▁a", "</s>", "", "<0xFF>", "\"\u{1}中"], options).unwrap();
@@ -120,6 +121,29 @@ fn a_saved_vocabulary_is_the_same() {
     let options = Vocab::options_from_metadata_json(&metadata).unwrap();
     let names: [&[u8]; 5] = [b" a", b"</s>", b"", b"<0xFF>", "\"\u{1}中".as_bytes()];
     assert_eq!(Vocab::from_encoded(names, options).unwrap(), vocab);
+}
+
+#[test]
+fn special_tokens_are_saved_compared_and_bounded() {
+    let make = |special: &[u32]| {
+        let special_token_ids = special.iter().copied().map(TokenId).collect();
+        Vocab::new(["a", "<|x|>", "</s>"], VocabOptions { special_token_ids, ..sized(5) })
+    };
+    let vocab = make(&[2, 1, 1, 4]).unwrap();
+    assert_eq!(vocab.special_token_ids(), ids([1, 2, 3, 4]));
+    assert_eq!((vocab.token_bytes(TokenId(1)), vocab.token_text(TokenId(1))), (&b""[..], &b"<|x|>"[..]));
+    assert_eq!(vocab.stop_token_ids(), ids([2]), "found by its text");
+    assert_eq!(vocab.max_token_bytes(), 5);
+    assert_eq!(Vocab::from_saved_json(&vocab.to_saved_json()).unwrap(), vocab);
+    let options = Vocab::options_from_metadata_json(&vocab.metadata_json()).unwrap();
+    assert_eq!(Vocab::from_encoded(["a", "<|x|>", "</s>"], options).unwrap(), vocab);
+    for other in [&[][..], &[1], &[0, 1, 2]] {
+        let other = make(other).unwrap();
+        assert_ne!(other, vocab);
+        assert_ne!(other.fingerprint(), vocab.fingerprint());
+    }
+    let error = make(&[5]).unwrap_err().to_string();
+    assert_eq!(error, "special token 5 is outside of the vocabulary of 5 tokens");
 }
 
 #[test]
@@ -154,16 +178,21 @@ fn tokenizer_json_with_holes_escapes_and_added_tokens() {
     let vocab = tokenizer_json::from_text(SMALL_FILE, FileOptions::default()).unwrap();
     assert_eq!(vocab.kind(), VocabKind::ByteLevel);
     assert_eq!(vocab.len(), 8);
-    let bytes: Vec<&[u8]> = vocab.table().iter().map(|(_, bytes)| bytes).collect();
+    let bytes: Vec<&[u8]> = vocab.table().texts().map(|(_, text)| text).collect();
     let expected: [&[u8]; 8] = [b"a", "für".as_bytes(), b"\n", b"", b" b", b"", b"", b"<|endoftext|>"];
     assert_eq!(bytes, expected);
     assert_eq!(vocab.stop_token_ids(), ids([7]));
-    assert_eq!(vocab.special_token_ids(), ids([3, 5, 6]));
+    assert_eq!(vocab.special_token_ids(), ids([3, 5, 6, 7]));
+    let given = |special| FileOptions { special_token_ids: Some(special), ..FileOptions::default() };
+    let none = tokenizer_json::from_text(SMALL_FILE, given(ids([]))).unwrap();
+    assert_eq!(none.special_token_ids(), ids([3, 5, 6]));
+    let another = tokenizer_json::from_text(SMALL_FILE, given(ids([1]))).unwrap();
+    assert_eq!(another.special_token_ids(), ids([1, 3, 5, 6]));
 }
 
 #[test]
 fn tokenizer_json_fits_the_logits() {
-    let sized = |size| FileOptions { vocab_size: Some(size), stop_token_ids: None };
+    let sized = |size| FileOptions { vocab_size: Some(size), ..FileOptions::default() };
     assert_eq!(tokenizer_json::from_text(SMALL_FILE, sized(16)).unwrap().len(), 16);
     let small = tokenizer_json::from_text(SMALL_FILE, sized(5)).unwrap();
     assert_eq!(small.len(), 5);
@@ -231,15 +260,40 @@ fn stop_tokens_come_from_the_folder() {
 }
 
 #[test]
+fn special_tokens_come_from_the_folder_too() {
+    let folder = std::env::temp_dir().join(format!("tokenstile-special-tokens-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("tokenizer.json");
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    let special = || {
+        let vocab = tokenizer_json::from_file(&path, FileOptions::default()).unwrap();
+        vocab.table().special_texts().map(|(id, _)| id.0).collect::<Vec<_>>()
+    };
+    write("tokenizer.json", SMALL_FILE);
+    assert_eq!(special(), [7]);
+    write("tokenizer_config.json", r#"{"pad_token": {"content": "a"}, "unk_token": null}"#);
+    assert_eq!(special(), [0, 7]);
+    write("special_tokens_map.json", r#"{"additional_special_tokens": ["für", {"content": "no such"}]}"#);
+    assert_eq!(special(), [0, 1, 7]);
+    write(
+        "tokenizer_config.json",
+        r#"{"added_tokens_decoder": {"2": {"content": "Ċ", "special": true}, "4": {"special": false}, "99": {"special": true}}}"#,
+    );
+    assert_eq!(special(), [1, 2, 7]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn tiktoken_files() {
     let special = [("<|endoftext|>".to_owned(), 5)];
     let read = |text: &str, options| tiktoken::from_bytes(text.as_bytes(), "x.tiktoken", &special, options);
     let vocab = read("YQ== 0\r\n/w== 2\n\nIGI= 1\n", FileOptions::default()).unwrap();
-    let bytes: Vec<&[u8]> = vocab.table().iter().map(|(_, bytes)| bytes).collect();
+    let bytes: Vec<&[u8]> = vocab.table().texts().map(|(_, text)| text).collect();
     let expected: [&[u8]; 6] = [b"a", b" b", b"\xFF", b"", b"", b"<|endoftext|>"];
     assert_eq!(bytes, expected);
     assert_eq!(vocab.stop_token_ids(), ids([5]));
-    let cut = read("YQ== 0", FileOptions { vocab_size: Some(3), stop_token_ids: None }).unwrap();
+    assert_eq!(vocab.special_token_ids(), ids([3, 4, 5]));
+    let cut = read("YQ== 0", FileOptions { vocab_size: Some(3), ..FileOptions::default() }).unwrap();
     assert_eq!(cut.len(), 3);
 
     let fails = |text: &str| read(text, FileOptions::default()).unwrap_err().to_string();

@@ -27,8 +27,11 @@ pub fn from_bytes(
     text: &[u8],
     name: &str,
     special: &[(String, u32)],
-    options: FileOptions,
+    mut options: FileOptions,
 ) -> Result<Arc<Vocab>, VocabError> {
+    let size = options.vocab_size.unwrap_or(usize::MAX);
+    let ids = special.iter().map(|&(_, id)| TokenId(id)).filter(|id| id.index() < size);
+    options.special_token_ids.get_or_insert_with(|| ids.collect());
     let mut tokens: Vec<(Vec<u8>, u32)> = Vec::new();
     for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
         let line = line.trim_ascii();
@@ -61,11 +64,12 @@ pub fn from_tokens(tokens: Vec<(Vec<u8>, u32)>, options: FileOptions) -> Result<
             return Err(VocabError::DuplicateId { id, first, second });
         }
     }
-    let stop_token_ids: Option<Vec<TokenId>> = options.stop_token_ids;
+    let FileOptions { stop_token_ids, special_token_ids, .. } = options;
     let options = VocabOptions {
         kind: VocabKind::Raw,
         vocab_size: Some(size),
         stop_token_ids,
+        special_token_ids: special_token_ids.unwrap_or_default(),
         add_prefix_space: false,
     };
     Vocab::new(placed.iter().map(|token| token.as_deref().unwrap_or_default()), options)

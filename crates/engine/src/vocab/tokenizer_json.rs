@@ -4,7 +4,8 @@
 //! tokens and is skipped while parsing. What is read:
 //!
 //! - `model.vocab`: a map from names to ids, or a list of `[name, score]` in the order of ids;
-//! - `added_tokens`: their ids are in the same space, and where both have an id, the added token has it;
+//! - `added_tokens`: their ids are in the same space, and where both have an id, the added token has it; those that are
+//!   marked as special are no text;
 //! - the steps of the pipeline, for the spelling (see [`super::detect`]).
 //!
 //! Names are borrowed from the file's text wherever they have no escapes, so a vocabulary of 128,000 tokens costs
@@ -34,17 +35,25 @@ pub struct FileOptions {
     pub vocab_size: Option<usize>,
     /// The tokens that end a text.
     pub stop_token_ids: Option<Vec<TokenId>>,
+    /// The tokens that are no text: see [`VocabOptions::special_token_ids`].
+    pub special_token_ids: Option<Vec<TokenId>>,
 }
 
-/// The vocabulary of the `tokenizer.json` at `path`. Stop tokens come from the configuration files beside it.
+/// The vocabulary of the `tokenizer.json` at `path`. Stop tokens, and more special ones, come from the configuration files beside it.
 pub fn from_file(path: &Path, mut options: FileOptions) -> Result<Arc<Vocab>, VocabError> {
     let bytes = file::read(path)?;
     let name = path.display().to_string();
     let text = std::str::from_utf8(&bytes).map_err(|error| VocabError::malformed(&*name, &error))?;
     let tokenizer = TokenizerFile::parse(text).map_err(|error| VocabError::malformed(&*name, &error))?;
     let entries = tokenizer.place(options.vocab_size)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    if options.special_token_ids.is_none() {
+        let named = stop_tokens::find_special_in_folder(folder, |name| tokenizer.id_of(name))?;
+        let special = tokenizer.special_tokens(entries.len());
+        options.special_token_ids =
+            Some(special.chain(named).filter(|id| id.index() < entries.len()).collect());
+    }
     if options.stop_token_ids.is_none() {
-        let folder = path.parent().unwrap_or(Path::new(""));
         let mut stops = stop_tokens::find_in_folder(folder, |name| tokenizer.id_of(name))?;
         stops.retain(|id| id.index() < entries.len());
         options.stop_token_ids = (!stops.is_empty()).then_some(stops);
@@ -180,6 +189,13 @@ impl<'text> TokenizerFile<'text> {
         found
     }
 
+    /// The tokens that the file marks as special.
+    fn special_tokens(&self, count: usize) -> impl Iterator<Item = TokenId> {
+        let added = self.added_tokens.iter().flatten();
+        let special = added.filter(move |token| token.special && token.id < count as u64);
+        special.map(|token| TokenId(token.id as u32))
+    }
+
     /// The special tokens whose text says that they end a text; `None` if the file marks no token as special.
     fn special_stop_tokens(&self, count: usize) -> Option<Vec<TokenId>> {
         let added = self.added_tokens.iter().flatten();
@@ -198,9 +214,12 @@ impl<'text> TokenizerFile<'text> {
                 Entry::Added(name) => builder.push(&kind.decode_added(name.as_bytes()))?,
             }
         }
-        let FileOptions { vocab_size, stop_token_ids } = options;
+        let FileOptions { vocab_size, stop_token_ids, special_token_ids } = options;
         let stop_token_ids = stop_token_ids.or_else(|| self.special_stop_tokens(entries.len()));
-        Vocab::from_builder(builder, VocabOptions { kind, vocab_size, stop_token_ids, add_prefix_space })
+        let special_token_ids =
+            special_token_ids.unwrap_or_else(|| self.special_tokens(entries.len()).collect());
+        let options = VocabOptions { kind, vocab_size, stop_token_ids, special_token_ids, add_prefix_space };
+        Vocab::from_builder(builder, options)
     }
 }
 

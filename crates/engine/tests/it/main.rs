@@ -5,9 +5,8 @@
 //! 1. [`case`]: the cases of `testdata/*.toml`. [`tree`]: random grammars. [`vocabulary`]: small vocabularies.
 //! 2. [`walk`]: a walk of the engine beside the oracle that checks everything at every step.
 //! 3. [`data`], [`random`], [`lists`], [`threads`], [`passes`], [`draft_rows`], [`distinct`]: the tests.
-//!    [`budget`]: texts within a number of tokens; [`budget_classes`], where classes split characters,
-//!    and [`budget_distinct`], where items differ. [`rule_tokens`]: rules
-//!    within one.
+//!    [`special`]: control tokens. [`budget`]: texts within a number of tokens; [`budget_classes`], where classes
+//!    split characters, and [`budget_distinct`], where items differ. [`rule_tokens`]: rules within one.
 //! 4. [`invariants`]: what always holds. [`real_vocabularies`]: the same at full scale. [`limits`]: inputs that are meant
 //!    to hurt.
 
@@ -26,6 +25,7 @@ mod passes;
 mod random;
 mod real_vocabularies;
 mod rule_tokens;
+mod special;
 mod threads;
 mod tree;
 mod vocabulary;

@@ -209,6 +209,11 @@ impl Builder {
         known.unwrap_or_else(|| self.add(hash, Expr::Bytes(Literal::from_slice(bytes))))
     }
 
+    /// This text, in which special tokens may stand for theirs.
+    pub fn marker(&mut self, text: &str) -> ExprId {
+        if text.is_empty() { self.empty() } else { self.intern(Expr::Marker(text.into())) }
+    }
+
     /// One code point of `set`. A set of one is its bytes, so that literals join.
     pub fn class(&mut self, set: CharSet) -> ExprId {
         match set.ranges() {

@@ -95,6 +95,7 @@ pub(crate) fn copy_expr(builder: &mut Builder, expr: &Expr, exprs: &[ExprId], ru
         Expr::Never => builder.never(),
         Expr::Empty => builder.empty(),
         Expr::Bytes(bytes) => builder.bytes(bytes),
+        Expr::Marker(text) => builder.marker(text),
         Expr::Class(set) => builder.class(set.clone()),
         Expr::Seq(items) => builder.seq(all(items)),
         Expr::Alt(items) => builder.alt(all(items)),

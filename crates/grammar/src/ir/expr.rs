@@ -48,6 +48,9 @@ pub enum Expr {
     Empty,
     /// These bytes.
     Bytes(Literal),
+    /// This text, not empty. Where it holds the whole text of a special token, that token may stand for it: which those
+    /// are, only a vocabulary can tell.
+    Marker(Box<str>),
     /// One code point of the set, in UTF-8.
     Class(CharSet),
     /// One after the other.
@@ -128,6 +131,7 @@ impl Expr {
         const A_TAG: usize = 32;
         let held = match self {
             Expr::Bytes(bytes) if bytes.spilled() => bytes.len(),
+            Expr::Marker(text) => text.len(),
             Expr::Class(set) => size_of_val(set.ranges()),
             Expr::Automaton(automaton) => automaton.memory_bytes(),
             Expr::Token(set) => size_of_val(&*set.ids),
@@ -236,6 +240,8 @@ pub struct TokenSet {
     pub ids: Box<[u32]>,
     /// Whether the set is everything but `ids`.
     pub negated: bool,
+    /// Whether wherever one of these tokens may be read, its text may be as well, and leads to the same place.
+    pub spelled: bool,
 }
 
 impl TokenSet {
@@ -243,7 +249,12 @@ impl TokenSet {
     pub fn new(mut ids: Vec<u32>, negated: bool) -> Self {
         ids.sort_unstable();
         ids.dedup();
-        TokenSet { ids: ids.into(), negated }
+        TokenSet { ids: ids.into(), negated, spelled: false }
+    }
+
+    /// Special tokens beside their text.
+    pub fn beside_text(ids: &[u32]) -> Self {
+        TokenSet { spelled: true, ..TokenSet::new(ids.to_vec(), false) }
     }
 
     /// Whether `token` is in the set.
@@ -265,6 +276,8 @@ pub struct TagDispatch {
     pub excludes: Vec<Box<str>>,
     /// What follows: no tag and no excluded string may begin in the last free text and end within it.
     pub before: Box<str>,
+    /// Whether the tags are markers: see [`Expr::Marker`].
+    pub markers: bool,
 }
 
 /// The same as [`TagDispatch`] on the level of tokens.

@@ -176,11 +176,11 @@ fn tokens(set: &TokenSet) -> String {
 
 fn tag_dispatch(dispatch: &TagDispatch, names: &[String]) -> String {
     let tags = dispatch.tags.iter().map(|(tag, rule)| (tag, &names[rule.index()]));
-    text_dispatch(tags, dispatch.repeats, &dispatch.excludes, &dispatch.before)
+    text_dispatch(tags, dispatch.repeats, &dispatch.excludes, &dispatch.before, dispatch.markers)
 }
 
 fn tagged(text: &TagText, parts: &[String], repeats: bool) -> String {
-    text_dispatch(text.tags().iter().zip(parts), repeats, text.excludes(), text.before())
+    text_dispatch(text.tags().iter().zip(parts), repeats, text.excludes(), text.before(), false)
 }
 
 fn text_dispatch<'t>(
@@ -188,11 +188,13 @@ fn text_dispatch<'t>(
     repeats: bool,
     excludes: &[Box<str>],
     before: &str,
+    markers: bool,
 ) -> String {
     let tags = tags.map(|(tag, rule)| format!("({}, {rule})", quoted(tag)));
     let excludes = joined(excludes.iter().map(|text| quoted(text)));
     let before = if before.is_empty() { None } else { Some(format!("before={}", quoted(before))) };
-    dispatch_call("TagDispatch", tags, repeats, &excludes, before)
+    let markers = markers.then(|| "markers=true".to_owned());
+    dispatch_call("TagDispatch", tags, repeats, &excludes, before.into_iter().chain(markers))
 }
 
 fn token_tag_dispatch(dispatch: &TokenTagDispatch, names: &[String]) -> String {
@@ -205,10 +207,10 @@ fn dispatch_call(
     tags: impl Iterator<Item = String>,
     repeats: bool,
     excludes: &str,
-    before: Option<String>,
+    others: impl IntoIterator<Item = String>,
 ) -> String {
     let options = [format!("loop_after_dispatch={repeats}"), format!("excludes=({excludes})")];
-    format!("{name}({})", joined(tags.chain(options).chain(before)))
+    format!("{name}({})", joined(tags.chain(options).chain(others)))
 }
 
 /// A list; `parts` has the texts of its parts.
@@ -510,6 +512,7 @@ fn leaf_text(expr: &Expr, names: &[String]) -> String {
     match expr {
         Expr::Empty => "\"\"".to_owned(),
         Expr::Bytes(text) => bytes(text),
+        Expr::Marker(text) => format!("Marker({})", quoted(text)),
         Expr::Class(set) => class(set),
         Expr::Automaton(automaton) => {
             bare(&automaton.source).map_or(&*automaton.source, |(inner, _)| inner).to_owned()

@@ -53,6 +53,7 @@ fn is_text(expr: &Expr) -> bool {
         Expr::Never
         | Expr::Empty
         | Expr::Bytes(_)
+        | Expr::Marker(_)
         | Expr::Class(_)
         | Expr::Seq(_)
         | Expr::Alt(_)

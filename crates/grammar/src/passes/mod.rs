@@ -7,6 +7,7 @@
 //!
 //! | pass | what it does |
 //! |---|---|
+//! | [`markers`] | what special tokens may stand for becomes them, or text |
 //! | [`options`] | rule options that are part of the language become expressions |
 //! | [`dispatch`] | tag dispatch becomes free text, tags and calls |
 //! | [`trim`] | what can match nothing and what nobody calls goes away |
@@ -35,12 +36,14 @@ mod key_languages;
 pub mod left_recursion;
 pub mod linear;
 pub mod lists;
+pub mod markers;
 mod marks;
 pub mod options;
 pub(crate) mod outline;
 mod ready;
 mod rewrite;
 mod shape;
+mod spelled;
 mod stars;
 pub mod trim;
 
@@ -52,11 +55,13 @@ use crate::limits::Budget;
 use crate::machine::Machine;
 
 pub use ready::Ready;
+pub use spelled::Special;
 
 /// `grammar` after one of the passes that give a grammar which can be printed; none if there is no such pass. For people
 /// who want to see what a pass does.
 pub fn apply(grammar: Grammar, pass: &str, budget: &Budget) -> Option<Result<Grammar>> {
     match pass {
+        "markers" => Some(markers::lower(grammar, &Special::none(), budget)),
         "options" => Some(options::lower(grammar, budget)),
         "dispatch" => Some(dispatch::lower(grammar, budget)),
         "trim" => Some(trim::trim(grammar, budget)),
@@ -66,8 +71,13 @@ pub fn apply(grammar: Grammar, pass: &str, budget: &Budget) -> Option<Result<Gra
     }
 }
 
-/// The machine of `grammar`.
+/// The machine of `grammar` where there are no special tokens.
 pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
+    compile_for(grammar, &Special::none(), budget)
+}
+
+/// The machine of `grammar` for a vocabulary with these special tokens.
+pub fn compile_for(grammar: &Grammar, special: &Special, budget: &Budget) -> Result<Machine> {
     let mut current = Cow::Borrowed(grammar);
     let mut change = |pass: &dyn Fn(&Grammar) -> Result<Option<Grammar>>| -> Result<()> {
         if let Some(changed) = pass(&current)? {
@@ -75,6 +85,7 @@ pub fn compile(grammar: &Grammar, budget: &Budget) -> Result<Machine> {
         }
         Ok(())
     };
+    change(&|grammar| markers::lowered(grammar, special, budget))?;
     change(&|grammar| options::lowered(grammar, budget))?;
     change(&|grammar| dispatch::lowered(grammar, budget))?;
     change(&|grammar| trim::trimmed(grammar, budget))?;

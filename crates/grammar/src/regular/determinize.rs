@@ -181,6 +181,7 @@ impl<'s, S: ExprSource> Survey<'s, S> {
                     Ok(text) => chars.extend(text.chars()),
                     Err(_) => return Ok(None),
                 },
+                Expr::Marker(text) => chars.extend(text.chars()),
                 Expr::Class(set) => sets.push(set.ranges()),
                 Expr::Automaton(_) | Expr::Tagged { .. } => return Ok(None),
                 _ => {}
@@ -302,6 +303,7 @@ impl<S: ExprSource> Layout<'_, '_, '_, S> {
             Expr::Never => {}
             Expr::Empty => self.nfa.add_empty(from, to),
             Expr::Bytes(bytes) => symbols.add_literal(&mut self.nfa, from, bytes, to)?,
+            Expr::Marker(text) => symbols.add_literal(&mut self.nfa, from, text.as_bytes(), to)?,
             Expr::Class(set) => self.lay_class(id, set, from, to)?,
             Expr::Automaton(automaton) => self.nfa.add_dfa(from, &automaton.dfa, to)?,
             Expr::Seq(items) => self.lay_seq(items, from, to)?,

@@ -65,6 +65,10 @@ fn bounds(expr: &Expr, known: impl Fn(ExprId) -> (u32, Option<u32>)) -> (u32, Op
             let count = bytes.iter().filter(|&&byte| !(0x80..0xC0).contains(&byte)).count() as u32;
             (count, Some(count))
         }
+        Expr::Marker(text) => {
+            let count = text.chars().count() as u32;
+            (count, Some(count))
+        }
         Expr::Class(_) => (1, Some(1)),
         Expr::Seq(items) => items.iter().map(|&item| known(item)).fold((0, Some(0)), add),
         Expr::Alt(items) => items.iter().map(|&item| known(item)).fold((u32::MAX, Some(0)), |all, one| {

@@ -95,7 +95,7 @@ class GgufFile:
         return read_vocabulary(self.functions, self.vocab)
 
     def control_token_names(self) -> dict[int, str]:
-        """Give the names of the tokens that have no text, by their ids."""
+        """Give the names of the special tokens, by their ids."""
         return read_control_token_names(self.functions, self.vocab)
 
     def encode(self, text: str) -> list[int]:

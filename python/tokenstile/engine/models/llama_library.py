@@ -54,6 +54,7 @@ _SIGNATURES: Final[dict[str, tuple[Any, list[Any]]]] = {
     "llama_model_meta_val_str": (c_int32, [c_void_p, c_char_p, c_char_p, c_size_t]),
     "llama_vocab_type": (c_int, [c_void_p]),
     "llama_vocab_n_tokens": (c_int32, [c_void_p]),
+    "llama_vocab_get_attr": (c_int, [c_void_p, c_int32]),
     "llama_vocab_is_eog": (c_bool, [c_void_p, c_int32]),
     "llama_vocab_bos": (c_int32, [c_void_p]),
     "llama_vocab_eos": (c_int32, [c_void_p]),

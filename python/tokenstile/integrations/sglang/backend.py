@@ -271,7 +271,11 @@ class TokenstileGrammarBackend(BaseGrammarBackend):  # type: ignore[misc,unused-
         ]
         self._framing_compiler = _compiler(
             TokenizerInfo(
-                names, VocabType.RAW, vocab_size=info.vocab_size, stop_token_ids=info.stop_token_ids
+                names,
+                VocabType.RAW,
+                vocab_size=info.vocab_size,
+                stop_token_ids=info.stop_token_ids,
+                special_token_ids=info.special_token_ids,
             )
         )
 

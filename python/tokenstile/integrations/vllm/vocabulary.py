@@ -55,6 +55,7 @@ def _mistral_vocabulary(tokenizer: Any, vocab_size: int) -> TokenizerInfo:  # no
         vocab_size=vocab_size,
         stop_token_ids=[tokenizer.eos_token_id],
         add_prefix_space=not tokenizer.is_tekken,
+        special_token_ids=[token for token in range(len(names[:vocab_size])) if inner.is_special(token)],
     )
 
 

@@ -4,18 +4,19 @@
 //! |---|---|
 //! | `Regex("p", json_string=false, flags="ismxuv")` | the whole of the pattern |
 //! | `Substring("a", "b", ...)` | any run of neighbouring chunks, the empty one too |
-//! | `TagDispatch(("tag", rule), ..., loop_after_dispatch=true, excludes=("s",), before="t")` | free text with tags, in which nothing begins that would end in `t` |
+//! | `TagDispatch(("tag", rule), ..., loop_after_dispatch=true, excludes=("s",), before="t", markers=false)` | free text with tags, in which nothing begins that would end in `t` |
 //! | `Token(id, "text", ...)`, `ExcludeToken(id, "text", ...)` | one token of these, or of the others |
 //! | `TokenTagDispatch((id, rule), ..., loop_after_dispatch=true, excludes=(id,))` | free tokens with tags |
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
+//! | `Marker("text")` | the text, in which special tokens may stand for theirs; tags of `TagDispatch` with `markers=true` too |
 //! | `Format("date-time")` | the texts of a format of JSON Schema |
 //! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
 //! | `JsonText(e, "any")` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes; with the escapes `"any"` (or nothing), `"canonical"` or `"least"` |
 //! | `AtMost(e, 9)` | the texts of `e` with at most so many code points |
 //!
-//! The last seven are our own, for what the printer could not say otherwise. Their names are free for rules. The
+//! The last eight are our own, for what the printer could not say otherwise. Their names are free for rules. The
 //! first argument of the last two is an expression and no value, so it is the parser that reads it, as a group.
 
 use std::borrow::Cow;
@@ -43,13 +44,14 @@ pub(super) enum Macro {
     FreeText,
     Bytes,
     AnyToken,
+    Marker,
     Decimals,
     Format,
     Members,
 }
 
 impl Macro {
-    const ALL: [(&'static str, Macro); 12] = [
+    const ALL: [(&'static str, Macro); 13] = [
         ("Regex", Macro::Regex),
         ("Substring", Macro::Substring),
         ("TagDispatch", Macro::TagDispatch),
@@ -59,6 +61,7 @@ impl Macro {
         ("FreeText", Macro::FreeText),
         ("Bytes", Macro::Bytes),
         ("AnyToken", Macro::AnyToken),
+        ("Marker", Macro::Marker),
         ("Decimals", Macro::Decimals),
         ("Format", Macro::Format),
         ("Members", Macro::Members),
@@ -79,6 +82,7 @@ impl Macro {
             Macro::FreeText
                 | Macro::Bytes
                 | Macro::AnyToken
+                | Macro::Marker
                 | Macro::Decimals
                 | Macro::Format
                 | Macro::Members
@@ -94,7 +98,7 @@ impl Macro {
     fn named_arguments(self) -> &'static [&'static str] {
         match self {
             Macro::Regex => &["json_string", "flags"],
-            Macro::TagDispatch => &["loop_after_dispatch", "excludes", "before"],
+            Macro::TagDispatch => &["loop_after_dispatch", "excludes", "before", "markers"],
             Macro::TokenTagDispatch => &["loop_after_dispatch", "excludes"],
             Macro::FreeText => &["before"],
             Macro::Decimals => &["points"],
@@ -148,6 +152,7 @@ pub(super) fn call(parser: &mut Parser<'_>, called: Macro, at: usize) -> Result<
         Macro::FreeText => call.free_text(),
         Macro::Bytes => call.bytes(),
         Macro::AnyToken => call.any_token(),
+        Macro::Marker => call.marker(),
         Macro::Decimals => call.decimals(),
         Macro::Format => call.format(),
         Macro::Members => call.members(),
@@ -386,6 +391,7 @@ impl<'s> Call<'_, 's> {
     fn tag_dispatch(&mut self) -> Result<ExprId> {
         let before = self.before()?.into();
         let repeats = self.flag("loop_after_dispatch", true)?;
+        let markers = self.flag("markers", false)?;
         let mut excludes: Vec<Box<str>> = Vec::new();
         for argument in self.excludes()? {
             let at = argument.at;
@@ -412,7 +418,7 @@ impl<'s> Call<'_, 's> {
             }
             tags.push((tag.into(), rule));
         }
-        Ok(self.parser.builder.tag_dispatch(TagDispatch { tags, repeats, excludes, before }))
+        Ok(self.parser.builder.tag_dispatch(TagDispatch { tags, repeats, excludes, before, markers }))
     }
 
     fn tokens(&mut self, negated: bool) -> Result<ExprId> {
@@ -422,6 +428,14 @@ impl<'s> Call<'_, 's> {
             return self.refuse(self.at, format!("`{}` needs at least one token", self.called.name()));
         }
         Ok(self.parser.builder.token(TokenSet::new(ids, negated)))
+    }
+
+    fn marker(&mut self) -> Result<ExprId> {
+        let mut texts = self.texts("a marker")?;
+        match (texts.pop(), texts.is_empty()) {
+            (Some(text), true) => Ok(self.parser.builder.marker(&text)),
+            _ => self.refuse(self.at, "`Marker` takes exactly one text"),
+        }
     }
 
     fn any_token(&mut self) -> Result<ExprId> {

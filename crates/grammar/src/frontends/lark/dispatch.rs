@@ -104,7 +104,13 @@ impl<'s> Lowerer<'s> {
         let (are_texts, texts, tokens) = (tokens.is_empty(), self.join_equal(texts), self.join_equal(tokens));
         Ok(Some(if are_texts {
             let (excludes, before) = (Vec::new(), Box::default());
-            self.builder.tag_dispatch(TagDispatch { tags: texts, repeats: true, excludes, before })
+            self.builder.tag_dispatch(TagDispatch {
+                tags: texts,
+                repeats: true,
+                excludes,
+                before,
+                markers: true,
+            })
         } else {
             let dispatch = TokenTagDispatch { tags: tokens, repeats: true, excludes: Vec::new() };
             self.builder.token_tag_dispatch(dispatch)
@@ -120,7 +126,7 @@ impl<'s> Lowerer<'s> {
             let before = self.with_options(text, before);
             let before = self.captured(name, before, text_capture);
             let trigger = match trigger {
-                Trigger::Text(text) => self.builder.bytes(text.as_bytes()),
+                Trigger::Text(text) => self.builder.marker(&text),
                 Trigger::Tokens(ids) => self.builder.token(TokenSet::new(ids, false)),
             };
             let trigger = self.captured(name, trigger, trigger_capture);

@@ -160,7 +160,7 @@ impl<'s> Lowerer<'s> {
         let (_, befores) = self.free_texts(&markers)?;
         let mut groups: IndexMap<ExprId, Vec<ExprId>, FxBuildHasher> = IndexMap::default();
         for (before, marker) in befores.into_iter().zip(markers) {
-            groups.entry(before).or_default().push(self.builder.bytes(marker));
+            groups.entry(before).or_default().push(self.builder.marker(marker));
         }
         let mut alternatives = Vec::with_capacity(groups.len());
         for (before, markers) in groups {

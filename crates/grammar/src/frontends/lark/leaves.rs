@@ -10,6 +10,9 @@ use crate::frontends::{json_schema, regex};
 use crate::ir::{Automaton, ExprId, TokenSet, copy_into, quoted};
 use crate::regular::{CharSet, substring};
 
+/// In bytes; no special token has a text as short as most operators of grammars are.
+const SHORTEST_MARKER: usize = 3;
+
 impl<'s> Lowerer<'s> {
     /// The expression of a node without children.
     pub(super) fn leaf(
@@ -21,7 +24,7 @@ impl<'s> Lowerer<'s> {
     ) -> Result<ExprId> {
         let document = scope.document;
         match node {
-            Node::Text { text, ignore_case: false } => Ok(self.builder.bytes(text.as_bytes())),
+            Node::Text { text, ignore_case: false } => Ok(self.literal(text)),
             Node::Text { text, .. } => Ok(self.folded(text)),
             Node::Range(low, high) => Ok(self.builder.class(CharSet::new([(*low, *high)]))),
             Node::Regex { pattern, flags } => self.pattern(pattern, flags, place, document),
@@ -48,6 +51,11 @@ impl<'s> Lowerer<'s> {
             Node::Named(name) => self.named_grammar(name, place, document),
             _ => unreachable!("the others have children or names"),
         }
+    }
+
+    /// A text, which may hold those of special tokens unless it is too short for any.
+    fn literal(&mut self, text: &str) -> ExprId {
+        if text.len() < SHORTEST_MARKER { self.builder.bytes(text) } else { self.builder.marker(text) }
     }
 
     /// A text in any case.

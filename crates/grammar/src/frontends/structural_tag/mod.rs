@@ -60,7 +60,7 @@ pub struct Tokens<'t> {
 /// use tokenstile_grammar::Budget;
 /// let tag = r#"{"format": {"type": "const_string", "value": "yes"}}"#;
 /// let grammar = structural_tag::parse(tag, Spelling::Any, None, &Budget::default())?;
-/// assert_eq!(grammar.to_string(), "root ::= \"yes\"\n");
+/// assert_eq!(grammar.to_string(), "root ::= Marker(\"yes\")\n");
 /// # Ok::<(), tokenstile_grammar::Error>(())
 /// ```
 pub fn parse(

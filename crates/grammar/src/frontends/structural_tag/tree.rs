@@ -16,7 +16,7 @@ pub(super) fn tree(builder: &mut Builder, mut branches: Vec<Branch<'_>>) -> Expr
         let Some(level) = levels.last_mut() else { return builder.never() };
         let Some(group) = level.next_group() else {
             let body = builder.alt(std::mem::take(&mut level.alternatives));
-            let common = builder.bytes(level.common);
+            let common = builder.marker(level.common);
             let done = builder.seq([common, body]);
             levels.pop();
             match levels.last_mut() {
@@ -26,7 +26,7 @@ pub(super) fn tree(builder: &mut Builder, mut branches: Vec<Branch<'_>>) -> Expr
             continue;
         };
         if let [(text, body)] = *group {
-            let tail = builder.bytes(&text[level.skip..]);
+            let tail = builder.marker(&text[level.skip..]);
             let branch = builder.seq([tail, body]);
             level.alternatives.push(branch);
         } else if group.first().is_some_and(|(text, _)| text.len() == level.skip) {

@@ -204,7 +204,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "root ::= TagDispatch((\"a\", root), stop_eos=true)",
-        "1:35 `TagDispatch` has no argument named `stop_eos` (its named arguments are loop_after_dispatch, excludes, before)",
+        "1:35 `TagDispatch` has no argument named `stop_eos` (its named arguments are loop_after_dispatch, excludes, before, markers)",
     ),
     (
         "root ::= TagDispatch((\"a\", root), loop_after_dispatch=1)",

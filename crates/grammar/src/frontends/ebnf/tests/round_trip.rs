@@ -95,7 +95,7 @@ fn build(plan: &Plan, builder: &mut Builder, rules: &[RuleId]) -> ExprId {
             let tags = tags.iter().map(|(tag, number)| (tag.as_str().into(), rule(*number))).collect();
             let before = excludes.first().map(|text| text.as_str().into()).unwrap_or_default();
             let excludes = excludes.iter().map(|text| format!("!{text}").into()).collect();
-            builder.tag_dispatch(TagDispatch { tags, repeats: *repeats, excludes, before })
+            builder.tag_dispatch(TagDispatch { tags, repeats: *repeats, excludes, before, markers: *repeats })
         }
         Plan::TokenTags(tags, repeats) => {
             let tags = tags.iter().map(|&(token, number)| (token, rule(number))).collect();

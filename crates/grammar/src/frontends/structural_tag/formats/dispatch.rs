@@ -70,7 +70,7 @@ pub(super) fn free_text_with(
     let spoils = !context.before.is_empty()
         && !FreeText::new(&strings, lowering.budget)?.spoiled_by(context.before, lowering.budget)?.is_empty();
     let before = if spoils { context.before.into() } else { Box::default() };
-    Ok(lowering.shared.builder.tag_dispatch(TagDispatch { tags, repeats, excludes, before }))
+    Ok(lowering.shared.builder.tag_dispatch(TagDispatch { tags, repeats, excludes, before, markers: true }))
 }
 
 /// Fails where a tag holds a string that the text may not hold: it could then never be written.

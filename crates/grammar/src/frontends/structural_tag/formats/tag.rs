@@ -30,7 +30,7 @@ impl Tag {
     /// The whole tag.
     pub(super) fn expr(&self, lowering: &mut Lowering<'_>) -> ExprId {
         let begin = match &self.begin {
-            Begin::Text(text) => lowering.shared.builder.bytes(text.as_bytes()),
+            Begin::Text(text) => lowering.shared.builder.marker(text),
             Begin::Token(token) => lowering.shared.builder.token(TokenSet::new(vec![*token], false)),
         };
         lowering.shared.builder.seq([begin, self.rest])
@@ -109,7 +109,7 @@ fn up_to(
                 .invalid("the content ends with free text, so that the tag needs an `end` that is not empty")
                 .with_help("give an `end`, or say in `excludes` what the text may not hold"));
         }
-        let end = lowering.shared.builder.bytes(end.as_bytes());
+        let end = lowering.shared.builder.marker(end);
         match groups.iter_mut().find(|(known, _)| *known == inside.expr) {
             Some((_, ends)) => ends.push(end),
             None => groups.push((inside.expr, vec![end])),

@@ -95,7 +95,7 @@ pub(super) fn tags_with_separator(
     let any = any_tag(lowering, &tags);
     let rule = lowering.rule("tags", any);
     let builder = &mut lowering.shared.builder;
-    let (any, separator) = (builder.rule(rule), builder.bytes(separator));
+    let (any, separator) = (builder.rule(rule), builder.marker(separator));
     let mut expr = any;
     if !stop_after_first {
         let next = builder.seq([separator, any]);

@@ -15,7 +15,7 @@ pub(super) fn const_string(
     _: Context<'_>,
 ) -> Result<Lowered> {
     let value = fields.text("value")?;
-    Ok(Lowered::closed(lowering.shared.builder.bytes(value)))
+    Ok(Lowered::closed(lowering.shared.builder.marker(value)))
 }
 
 /// Free text.
