@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,6 +54,7 @@ def load(name, folder):
         pytest.skip(f"there is no tokenizer in {FOLDER / name}")
     file = folder / "tokenizer.json"
     file.write_bytes(gzip.decompress((FOLDER / name / "tokenizer.json.gz").read_bytes()))
+    shutil.copy(FOLDER / name / "tokenizer_config.json", folder)
     info = xgr.TokenizerInfo.from_file(file)
     reference = tokenizers.Tokenizer.from_file(str(file))
     added = reference.get_added_tokens_decoder()
@@ -96,7 +98,7 @@ def test_no_special_token_is_text(loaded):
         assert fitting & set(info.special_token_ids) <= set(info.stop_token_ids)
         if not matcher.is_completed():
             assert not fitting & loaded.special
-        for token in sorted(loaded.special - fitting):
+        for token in sorted(loaded.special - fitting)[:50]:
             assert matcher.validate_tokens([token]) == 0
             assert not matcher.accept_token(token)
 
@@ -123,7 +125,7 @@ def test_literals_of_text_name_no_token(loaded):
         assert matcher.accept_string(text), "it may be spelled"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_decoding_skips_nothing_of_a_text(loaded, seed):
     """With special tokens or without, the decoded text is the same, and it is the text that the grammar saw."""
     source = random.Random(seed)  # noqa: S311
@@ -131,7 +133,7 @@ def test_decoding_skips_nothing_of_a_text(loaded, seed):
     for compiled, _ in grammars(loaded.compiler):
         matcher = xgr.GrammarMatcher(compiled)
         tokens: list[int] = []
-        for _ in range(40):
+        for _ in range(25):
             fitting = [token for token in allowed(matcher, info) if token not in info.stop_token_ids]
             if not fitting:
                 break
@@ -164,7 +166,7 @@ def test_a_tag_names_the_tokens_in_its_literals(loaded):
         assert fitting & loaded.special - set(loaded.info.stop_token_ids) == {token}, form
         assert matcher.fork().accept_string(text + '{"a"}')
         assert matcher.accept_token(token)
-        assert matcher.find_jump_forward_string() == "{"
+        assert matcher.find_jump_forward_string() == '{"'
         assert matcher.accept_string('{"')
         assert not set(allowed(matcher, loaded.info)) & loaded.special
         assert matcher.accept_string('a"}')

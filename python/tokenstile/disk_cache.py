@@ -48,7 +48,7 @@ CACHE_VARIABLE: Final = "TOKENSTILE_CACHE_DIR"
 """The environment's variable for another folder; empty for none at all."""
 
 _LOG: Final = logging.getLogger(__name__)
-_FORMAT: Final = "tokenstile-vocabulary-1"
+_FORMAT: Final = "tokenstile-vocabulary-2"
 _SUFFIX: Final = ".vocabulary"
 _LIMIT_BYTES: Final = 256 << 20
 _LARGEST_ENTRY: Final = 64 << 20

@@ -216,6 +216,8 @@ def _why_not(compiled: CompiledGrammar, prefix: bytes, token: int) -> str:
     data = info.token_bytes(token)
     if not data:
         return "it has no text, and the grammar does not name it by its id"
+    if token in info.special_token_ids:
+        return "it is special, and the grammar does not name it here"
     matcher = GrammarMatcher(compiled)
     follow(matcher, prefix)
     taken = follow(matcher, data)

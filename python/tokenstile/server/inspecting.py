@@ -117,7 +117,7 @@ class Inspector:
         data = self._info.token_bytes(token) or b""
         if token in self._info.stop_token_ids:
             return {"reason": "the text cannot end here", "expected": self._next_bytes(self._matcher)}
-        if not data:
+        if not data or token in self._info.special_token_ids:
             return {
                 "reason": "a special token, which stands for no text",
                 "expected": self._next_bytes(self._matcher),
