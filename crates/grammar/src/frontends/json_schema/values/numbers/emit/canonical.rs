@@ -12,7 +12,7 @@
 //!
 //! A number that takes more digits is given up, unless it is listed.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::super::condition::Condition;
 use super::exponent::{self, Exponents};
@@ -20,7 +20,7 @@ use super::{
     Cut, Decimal, Digits, Emitter, FEW, Fraction, Interval, MANY, NumberSet, Piece, automaton, members,
 };
 use crate::error::Result;
-use crate::ir::{Automaton, Builder, ExprId};
+use crate::ir::{Automaton, Builder, ExprId, RuleOptions};
 use crate::regular::{CharSet, Dfa, determinize};
 
 /// The most digits of a whole number.
@@ -224,6 +224,26 @@ impl Emitter<'_> {
         listed
     }
 
+    /// The mantissas of doubles with the greatest exponent, as one expression: every set without an upper bound has them.
+    fn greatest_mantissas(&mut self) -> Result<ExprId> {
+        static KNOWN: OnceLock<Automaton> = OnceLock::new();
+        if let Some(known) = KNOWN.get() {
+            return Ok(self.builder.automaton(known.clone()));
+        }
+        let mut own = Builder::new(self.budget.limits());
+        let root = own.declare("root");
+        let mut emitter = Emitter { builder: &mut own, budget: self.budget, forms: self.forms, places: None };
+        let piece = Piece { interval: greatest().clone(), condition: Condition::anything() };
+        let expr = emitter.limited(&piece, Decimal::from(10), 1, MANTISSA)?;
+        own.define(root, expr, RuleOptions::default());
+        let grammar = own.finish(root)?;
+        let dfa = Arc::new(determinize(&grammar, expr, self.budget)?);
+        let text = grammar.to_string();
+        let source = format!("({})", text.trim_start_matches("root ::= ").trim_end()).into();
+        let automaton = KNOWN.get_or_init(|| Automaton { source, dfa: dfa.into() });
+        Ok(self.builder.automaton(automaton.clone()))
+    }
+
     /// The numbers of a piece with exponents.
     fn with_canonical_exponents(&mut self, piece: &Piece) -> Result<ExprId> {
         let doubles =
@@ -239,7 +259,11 @@ impl Emitter<'_> {
                     if super::is_costly(&mantissas.condition) {
                         continue;
                     }
-                    let mantissa = self.limited(&mantissas, Decimal::from(10), 1, MANTISSA)?;
+                    let mantissa = if mantissas.interval == *greatest() && mantissas.condition.is_anything() {
+                        self.greatest_mantissas()?
+                    } else {
+                        self.limited(&mantissas, Decimal::from(10), 1, MANTISSA)?
+                    };
                     let exponent = exponent(self.builder, exponents);
                     parts.push(self.builder.seq([mantissa, exponent]));
                 }
@@ -247,6 +271,16 @@ impl Emitter<'_> {
         }
         Ok(self.builder.alt(parts))
     }
+}
+
+/// The mantissas of doubles with the greatest exponent.
+fn greatest() -> &'static Interval {
+    static GREATEST_MANTISSAS: LazyLock<Interval> = LazyLock::new(|| {
+        let greatest = Decimal::parse(GREATEST).unwrap_or_else(|_| Decimal::from(1));
+        let place = greatest.highest_place();
+        Interval { low: Cut::below(Decimal::from(1)), high: Cut::above(greatest.shifted(-place)) }
+    });
+    &GREATEST_MANTISSAS
 }
 
 /// `10^exponent`.
