@@ -38,7 +38,7 @@ PROFILED := target/profile/recording
 MATURIN := PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(VENV)/bin/maturin
 MATURIN_RELEASE = $(if $(PROFILE_FLAGS),RUSTFLAGS='$(RUSTFLAGS) $(PROFILE_FLAGS)') $(MATURIN)
 # Twice as many as there are processors: on a busy machine that is twice the share, and on a quiet one no loss.
-export CARGO_BUILD_JOBS ?= $(shell expr 2 '*' $$(nproc 2> /dev/null || echo 1))
+export CARGO_BUILD_JOBS ?= $(shell expr 2 '*' $$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN))
 # Commands side by side, with one line of progress and what they print in files.
 SIDE_BY_SIDE := $(PYTHON) tools/side_by_side.py target/setup
 QUIET_MAKE = $(MAKE) --no-print-directory
@@ -51,7 +51,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
-.PHONY: help build set-up-demo demo test test-rust test-python test-torch test-models test-vllm test-sglang lint format
+.PHONY: help build set-up-demo demo set-up-test test test-rust test-python test-torch test-models test-vllm test-sglang lint format
 .PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
 
 help: ## List the targets
@@ -64,12 +64,16 @@ demo: set-up-demo ## Let a real model write JSON under a schema (DEMO_ARGS="..."
 
 # What is up to date is not looked at by another make, so that a second demo starts at once.
 set-up-demo:
-	@$(MAKE) -q $(EXTENSION) $(VENV_MODELS)/.installed-demo 2> /dev/null || $(SIDE_BY_SIDE) \
+	@$(QUIET_MAKE) -q $(EXTENSION) $(VENV_MODELS)/.installed-demo 2> /dev/null || $(SIDE_BY_SIDE) \
 		tokenstile '$(QUIET_MAKE) $(EXTENSION)' 'the model' '$(QUIET_MAKE) $(VENV_MODELS)/.installed-demo'
 
 # Those of Python wait now and then, and those of Rust never do, so they run beside each other.
-test: $(EXTENSION) ## Run all tests that need neither torch nor a model: test-rust and test-python
+test: set-up-test ## Run all tests that need neither torch nor a model: test-rust and test-python
 	@$(SIDE_BY_SIDE) --show 'tests in Rust' '$(QUIET_MAKE) test-rust' 'tests in Python' '$(QUIET_MAKE) test-python'
+
+set-up-test:
+	@$(QUIET_MAKE) -q $(EXTENSION) $(VENV)/.installed 2> /dev/null || $(SIDE_BY_SIDE) \
+		tokenstile '$(QUIET_MAKE) $(EXTENSION) $(VENV)/.installed'
 
 test-rust: ## Run the tests of the Rust crates
 	$(CARGO) test --profile quick --locked $(CRATES)

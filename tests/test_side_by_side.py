@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 TOOL = Path(__file__).parent.parent / "tools" / "side_by_side.py"
 
@@ -43,6 +46,24 @@ def test_all_that_was_printed_is_shown(tmp_path):
     assert done.returncode == 0
     assert done.stdout == "first\nsecond\n"
     assert done.stderr == "one: 0 s\nother: 0 s\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_all_of_them(tmp_path, number):
+    beats = tmp_path / "beats"
+    process = subprocess.Popen(
+        [sys.executable, TOOL, tmp_path, "one", f"while :; do echo >> {beats}; sleep 0.1; done"],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not beats.exists():
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (130, "")
+    count = beats.stat().st_size
+    time.sleep(1)
+    assert beats.stat().st_size == count
 
 
 def test_without_pairs_it_says_how_it_is_used(tmp_path):

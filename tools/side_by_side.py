@@ -23,6 +23,8 @@ from typing import TextIO
 PATIENCE = 1.0
 """Seconds without a word: what is done by then had nothing to do."""
 SHOWN_LINES = 40
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, or where the terminal was closed."""
 _STEPS = (
     (re.compile(r"^\s*Download(?:ing|ed) (?:crates|(\S+)).*$"), "fetching"),
     (re.compile(r"^\s*Compiling (\S+) v.*$"), "compiling"),
@@ -97,14 +99,22 @@ def main(arguments: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     line = Line(sys.stderr)
     jobs: list[Job] = []
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     try:
         for label, command in zip(pairs[::2], pairs[1::2], strict=True):
             jobs.append(_start(label, command, folder))
         return _watch(jobs, line, shows=shows)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     finally:
         line.show("")
         for job in jobs:
             _end(job)
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _start(label: str, command: str, folder: Path) -> Job:

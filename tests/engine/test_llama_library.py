@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.machinery
 import sys
+import types
 
 import pytest
 
 from tokenstile.engine.models import llama_library
-from tokenstile.engine.models.llama_structs import ContextParams, ModelParams, check_layout
+from tokenstile.engine.models.llama_structs import (
+    Batch,
+    ContextParams,
+    ModelParams,
+    check_batch,
+    check_layout,
+)
 
 STRUCTS = (ModelParams, ContextParams)
 
@@ -48,6 +56,17 @@ def test_a_field_that_moved():
         check_layout(ContextParams, library(ContextParams, n_threads=0))
 
 
+def test_a_batch_of_another_size():
+    @ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, *(ctypes.c_int32,) * 3)
+    def init(address, _tokens, _embd, _sequences):
+        ctypes.memset(address, 1, ctypes.sizeof(Batch) + 8)
+        return address
+
+    size = ctypes.sizeof(Batch)
+    with pytest.raises(ValueError, match=f"Batch has {size + 8} bytes there, not {size}"):
+        check_batch(init, None)
+
+
 @pytest.fixture
 def library_path():
     pytest.importorskip("xllamacpp", reason="the package xllamacpp is not installed")
@@ -65,6 +84,14 @@ def test_another_release(library_path, monkeypatch):
     monkeypatch.setitem(ContextParams.DEFAULTS, "n_batch", 1)
     with pytest.raises(ImportError, match=r"n_batch is 2048 there, not 1; pip install 'xllamacpp=="):
         llama_library._of_wheel(library_path)
+
+
+def test_another_release_beside_llama_cpp_python(library_path, monkeypatch):
+    monkeypatch.setitem(ContextParams.DEFAULTS, "n_batch", 1)
+    other = types.ModuleType("llama_cpp")
+    other.__spec__ = importlib.machinery.ModuleSpec("llama_cpp", None)
+    monkeypatch.setitem(sys.modules, "llama_cpp", other)
+    assert llama_library._of_wheel_or_the_other(library_path) is other
 
 
 def test_a_function_that_is_gone(library_path, monkeypatch):

@@ -64,7 +64,7 @@ const BOUNDED: &str = "root ::= \"\\\"\" JsonText(name | address) \"\\\"\" | \"<
 | \"(\" AtMost(Format(\"uri\"), 70) \")\" | \"[\" [a-z-]{2,50} \"]\" | \"{\" ([^\\n]{0,25} \"\\n\"){0,30} \"}\"
 name ::= AtMost(AtMost([a-z0-9-]+, 40) (\".\" AtMost([a-z0-9-]+, 20))*, 60)\naddress ::= AtMost([^@\\\"]+, 64) \"@\" name";
 
-/// Where each walk starts, so that few steps see many kinds of places.
+/// Where each walk starts, so that few steps see many kinds of places. Each grammar has a test in `walk_all_grammars`.
 const STARTS: [(&str, &[&str]); 7] = [
     (
         LISTED,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ class GgufFile:
         params = self.functions.llama_model_default_params()
         params.vocab_only = vocab_only
         take_errors()
-        self.handle: Any = self.functions.llama_model_load_from_file(str(path).encode(), params)
+        self.handle: Any = self.functions.llama_model_load_from_file(os.fsencode(path), params)
         """llama.cpp's pointer to the model."""
         if not self.handle:
             raise InvalidArgumentError(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenstile.engine.models.gguf import GgufFile
+from tokenstile.engine.models.llama_library import take_errors
 from tokenstile.engine.models.threads import default_threads
 from tokenstile.exceptions import InvalidArgumentError, TokenstileError
 
@@ -52,15 +53,18 @@ class LlamaCppModel:
         params.n_seq_max = num_slots
         params.kv_unified = True
         params.n_threads = params.n_threads_batch = num_threads or default_threads()
+        take_errors()
         self._context = functions.llama_init_from_model(self.file.handle, params)
         if not self._context:
             raise InvalidArgumentError(
-                f"llama.cpp makes no context for {num_slots} sequences of {max_length} tokens"
+                f"llama.cpp makes no context for {num_slots} sequences of {max_length} tokens: "
+                f"{take_errors() or 'it does not say why'}"
             )
         self._memory = functions.llama_get_memory(self._context)
         self._batch = functions.llama_batch_init(max_batch_tokens, 0, 1)
         # llama.cpp's memory is given back with this object. At the end of the process it goes by itself.
-        weakref.finalize(self, _free, functions, self._context, self._batch).atexit = False
+        # With the file, which must outlive the context: in a cycle the collector has no order of its own.
+        weakref.finalize(self, _free, functions, self._context, self._batch, self.file).atexit = False
 
     def encode(self, text: str) -> list[int]:
         """Give the tokens of a text; names of special tokens in it stand for these tokens."""
@@ -99,6 +103,6 @@ class LlamaCppModel:
         self._functions.llama_memory_seq_rm(self._memory, slot, length, -1)
 
 
-def _free(functions: Any, context: Any, batch: Any) -> None:  # noqa: ANN401 - llama.cpp's
+def _free(functions: Any, context: Any, batch: Any, _file: GgufFile) -> None:  # noqa: ANN401 - llama.cpp's
     functions.llama_batch_free(batch)
     functions.llama_free(context)

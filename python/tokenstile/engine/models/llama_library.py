@@ -24,7 +24,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
 
-from tokenstile.engine.models.llama_structs import Batch, ContextParams, ModelParams, check_layout
+from tokenstile.engine.models.llama_structs import (
+    Batch,
+    ContextParams,
+    ModelParams,
+    check_batch,
+    check_layout,
+)
 from tokenstile.engine.models.threads import let_threads_sleep
 
 __all__ = ["HOW_TO_GET_LLAMA", "has_llama", "llama_functions", "llama_version", "take_errors"]
@@ -96,7 +102,7 @@ def llama_functions() -> Any:  # noqa: ANN401 - an object with llama.cpp's funct
     """
     let_threads_sleep()
     path = _module_of_wheel()
-    functions = _of_llama_cpp_python() if path is None else _of_wheel(path)
+    functions = _of_llama_cpp_python() if path is None else _of_wheel_or_the_other(path)
     functions.llama_log_set(_LOG_CALLBACK, None)
     functions.llama_backend_init()
     return functions
@@ -124,6 +130,19 @@ def _module_of_wheel() -> Path | None:
     return next((path for folder in folders for path in sorted(Path(folder).glob("xllamacpp*.so"))), None)
 
 
+def _of_wheel_or_the_other(path: Path) -> Any:  # noqa: ANN401 - an object with functions
+    """Take xllamacpp, or llama-cpp-python where that is installed too and the former does not fit."""
+    try:
+        return _of_wheel(path)
+    except ImportError as error:
+        if importlib.util.find_spec("llama_cpp") is None:
+            raise
+        try:
+            return _of_llama_cpp_python()
+        except (ImportError, OSError, RuntimeError, AttributeError):
+            raise error from None
+
+
 def _of_llama_cpp_python() -> Any:  # noqa: ANN401 - a module that may be missing
     try:
         return import_module("llama_cpp")
@@ -145,6 +164,7 @@ def _of_wheel(path: Path) -> Any:  # noqa: ANN401 - an object with functions
             setattr(functions, name, function)
         check_layout(ModelParams, functions.llama_model_default_params)
         check_layout(ContextParams, functions.llama_context_default_params)
+        check_batch(functions.llama_batch_init, functions.llama_batch_free)
     except (AttributeError, ValueError) as error:
         raise ImportError(
             f"{llama_version()} is not the release whose llama.cpp is known here: {error}; "

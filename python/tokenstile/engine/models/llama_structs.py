@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Batch", "ContextParams", "ModelParams", "check_layout"]
+__all__ = ["Batch", "ContextParams", "ModelParams", "check_batch", "check_layout"]
 
 _SPARE_BYTES: Final = 256
 _HIDDEN_POINTER_MACHINES: Final = frozenset({"x86_64", "AMD64"})
@@ -161,12 +161,30 @@ def check_layout(struct: type[ModelParams | ContextParams], get_defaults: Callab
             raise ValueError(f"{struct.__name__}.{name} is {found} there, not {expected}")
 
 
-def _written_bytes(get_defaults: Callable[[], Any]) -> int:
-    """Count the bytes of the struct that a function returns, up to the last that it writes."""
-    write = ctypes.cast(get_defaults, ctypes.CFUNCTYPE(c_void_p, c_void_p))  # type: ignore[arg-type] # of ctypes
-    once, again = (bytearray([fill]) * 1024 for fill in (0x55, 0xAA))
-    for memory in (once, again):
-        write(ctypes.addressof((ctypes.c_ubyte * len(memory)).from_buffer(memory)))
-    return max(
-        (at + 1 for at, (one, other) in enumerate(zip(once, again, strict=True)) if one == other), default=0
-    )
+def check_batch(init: Callable[..., Any], free: Callable[[Any], Any]) -> None:
+    """Compare the batch that the library makes for one token with the one here; raises ``ValueError``."""
+    if platform.machine() in _HIDDEN_POINTER_MACHINES:
+        # Both batches are given up: nothing may be freed whose layout is not known.
+        written = _written_bytes(init, 1, 0, 1)
+        if written != ctypes.sizeof(Batch):
+            raise ValueError(f"Batch has {written} bytes there, not {ctypes.sizeof(Batch)}")
+    batch = init(1, 0, 1)
+    arrays = (batch.token, batch.pos, batch.n_seq_id, batch.seq_id, batch.logits)
+    if batch.n_tokens or batch.embd or not all(arrays):
+        raise ValueError("Batch has other fields there")
+    free(batch)
+
+
+def _written_bytes(function: Callable[..., Any], *arguments: int) -> int:
+    """Count the bytes of the struct that a function returns, up to the last that it writes.
+
+    Pointers in it may differ between two calls, so what counts is that a byte is no longer what it was before.
+    """
+    kind = ctypes.CFUNCTYPE(c_void_p, c_void_p, *(c_int32 for _ in arguments))
+    write = ctypes.cast(function, kind)  # type: ignore[arg-type] # a function of ctypes
+    last = 0
+    for fill in (0x55, 0xAA):
+        memory = bytearray([fill]) * 1024
+        write(ctypes.addressof((ctypes.c_ubyte * len(memory)).from_buffer(memory)), *arguments)
+        last = max(last, *(at + 1 for at, byte in enumerate(memory) if byte != fill))
+    return last
