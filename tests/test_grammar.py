@@ -37,7 +37,10 @@ def test_from_regex_is_anchored(capsys):
 
 def test_builtin_json():
     grammar = xgr.Grammar.builtin_json_grammar()
-    assert accepts(grammar, '{"a": [1, -2.5e+3, true, null, "\\u00e9"], "b": {}}')
+    assert accepts(grammar, '{"a": [1, -2.5, 1e-07, true, null, "é"], "b": {}}')
+    other = '{"a": [-2.5e+3, "\\u0061"]}'
+    assert not accepts(grammar, other)
+    assert accepts(xgr.Grammar.builtin_json_grammar(spelling="any"), other)
     assert accepts(grammar, "[]")
     for text in ["1", '"a"', "{", "[1,]", "{'a': 1}", "[01]"]:
         assert not accepts(grammar, text)

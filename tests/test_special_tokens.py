@@ -243,7 +243,6 @@ def test_literals_of_lark():
         'start: "<|call|>" "a"',
         'start: <|call|> "a"',
         'start: CALL "a"\nCALL: "<|call|>"',
-        'start: head "a"\nhead[suffix="<|call|>"]: /(.|\\n)*/',
         'start: (tool)* tail\nhead[lazy]: TEXT "<|call|>"\ntool: head "a"\ntail: TEXT\nTEXT: /(.|\\n)*/',
     ):
         matcher = matcher_of(compiler.compile_lark(text))

@@ -19,6 +19,14 @@ FLAG = {
 CLOSED = {**FLAG, "additionalProperties": False}
 
 
+@pytest.fixture(autouse=True)
+def _every_spelling():
+    """What is compared here are values, however they are written."""
+    xgr.set_default_spelling("any")
+    yield
+    xgr.set_default_spelling("canonical")
+
+
 def matcher_of(schema, **options):
     return xgr.GrammarMatcher(COMPILER.compile_json_schema(json.dumps(schema), **options))
 

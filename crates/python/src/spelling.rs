@@ -41,7 +41,7 @@ pub(crate) fn chosen(py: Python<'_>, given: Option<Spelling>) -> PyResult<Spelli
     }
     let found = match std::env::var(VARIABLE) {
         Ok(name) if !name.is_empty() => named(py, VARIABLE, &name)?,
-        _ => Spelling::default(),
+        _ => Spelling::Canonical,
     };
     *default = Some(found);
     Ok(found)

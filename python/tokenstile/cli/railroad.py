@@ -117,7 +117,7 @@ def _repeat(node: Repeat) -> Any:  # noqa: ANN401 - the library has no types
 def _call(node: Call) -> Any:  # noqa: ANN401 - the library has no types
     if node.name == "Members" and node.arguments:
         return railroad.Group(_members(node), _members_label(node))
-    if node.name == "JsonText" and len(node.arguments) == 1:
+    if node.name == "JsonText":
         return railroad.Group(_item(node.arguments[0]), "as JSON text")
     return railroad.NonTerminal(_cut(node.source))
 
