@@ -41,6 +41,12 @@ def test_a_failure_ends_the_others(tmp_path):
     assert time.monotonic() - started < 30
 
 
+def test_the_others_go_on_where_all_is_shown(tmp_path):
+    done = run(tmp_path, "--show", "broken", "exit 3", "other", "sleep 0.5; echo second")
+    assert (done.returncode, done.stdout) == (1, "\nsecond\n")
+    assert "broken failed" in done.stderr
+
+
 def test_all_that_was_printed_is_shown(tmp_path):
     done = run(tmp_path, "--show", "one", "echo first", "other", "sleep 0.3; echo second")
     assert done.returncode == 0

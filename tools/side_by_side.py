@@ -2,9 +2,9 @@
 
     python3 tools/side_by_side.py LOG_FOLDER [--show] LABEL COMMAND [LABEL COMMAND ...]
 
-With ``--show`` all that a command printed is shown when it is done. A command that has nothing to do leaves nothing on
-the screen. Where one fails, the others are ended, and the end of what it printed is shown. Needs nothing but Python,
-because it runs before anything is installed.
+A command that has nothing to do leaves nothing on the screen. Where one fails, the others are ended, and the end of
+what it printed is shown. With ``--show`` all that a command printed is shown when it is done, and the others go on
+where one fails. Needs nothing but Python, because it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ class Job:
     log: Path
     process: subprocess.Popen[bytes]
     started: float
-    seconds: float | None = None
+    seconds: float = 0.0
     """How long it took, once it is done."""
 
     def poll(self) -> int | None:
         """Give how it ended, or nothing while it runs."""
         code = self.process.poll()
-        if code is not None and self.seconds is None:
+        if code is not None and not self.seconds:
             self.seconds = time.monotonic() - self.started
         return code
 
     def step(self) -> str:
         """Say what it is at, as far as it said so."""
-        if self.seconds is not None:
+        if self.seconds:
             return "done"
         for line in reversed(_tail(self.log, 4096).splitlines()):
             for pattern, verb in _STEPS:
@@ -99,7 +99,7 @@ def main(arguments: list[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     line = Line(sys.stderr)
     jobs: list[Job] = []
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
         for label, command in zip(pairs[::2], pairs[1::2], strict=True):
@@ -133,27 +133,33 @@ def _start(label: str, command: str, folder: Path) -> Job:
 
 def _watch(jobs: list[Job], line: Line, *, shows: bool) -> int:
     started = time.monotonic()
-    told: set[str] = set()
-    while True:
-        codes = [job.poll() for job in jobs]
-        for job, code in zip(jobs, codes, strict=True):
-            if code:
-                said = job.log.read_text(encoding="utf-8", errors="replace") if shows else _end_of(job.log)
-                line.print(said)
-                line.keep(f"{job.label} failed; {job.log} has all of this")
+    running = list(jobs)
+    has_failed = False
+    while running:
+        for job in [job for job in running if job.poll() is not None]:
+            running.remove(job)
+            has_failed |= _tell(job, line, shows=shows)
+            if has_failed and not shows:
                 return 1
-            if job.seconds is not None and job.label not in told:
-                told.add(job.label)
-                if shows:
-                    line.print(job.log.read_text(encoding="utf-8", errors="replace"))
-                if shows or job.seconds > PATIENCE:
-                    line.keep(f"{job.label}: {job.seconds:.0f} s")
-        if None not in codes:
-            return 0
         elapsed = time.monotonic() - started
         if elapsed > PATIENCE:
             line.show(f"{elapsed:4.0f} s   " + "   ".join(f"{job.label}: {job.step()}" for job in jobs))
         time.sleep(0.1)
+    return int(has_failed)
+
+
+def _tell(job: Job, line: Line, *, shows: bool) -> bool:
+    """Say how a command ended; gives whether it failed."""
+    has_failed = bool(job.poll())
+    if shows:
+        line.print(job.log.read_text(encoding="utf-8", errors="replace"))
+    elif has_failed:
+        line.print(_end_of(job.log))
+    if has_failed:
+        line.keep(f"{job.label} failed; {job.log} has all of this")
+    elif shows or job.seconds > PATIENCE:
+        line.keep(f"{job.label}: {job.seconds:.0f} s")
+    return has_failed
 
 
 def _end(job: Job) -> None:

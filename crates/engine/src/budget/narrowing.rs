@@ -308,9 +308,13 @@ impl<'b> Narrowing<'b> {
             is_line &= next.len() <= 1;
             for &config in &unseen {
                 is_uniform &= self.is_enough(config) == first;
-                if self.is_in_other_key(config) != place.forgets || !(is_uniform || is_line) {
+                if self.is_in_other_key(config) != place.forgets {
                     return None;
                 }
+            }
+            // Also where all of them were seen before.
+            if !(is_uniform || is_line) {
+                return None;
             }
             if next.is_empty() || (is_uniform && unseen.is_empty()) {
                 break;
