@@ -238,7 +238,7 @@ fn captures_hold_the_text_of_special_tokens() {
         assert!(matcher.accept_token(token));
     }
     let expected = ("a".to_owned(), b"a<|x|>1".to_vec());
-    assert_eq!(matcher.captures(true).unwrap(), [expected.clone()]);
+    assert_eq!(matcher.captures(true).unwrap(), std::slice::from_ref(&expected));
     let told = matcher.new_captures().unwrap();
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].byte_span.clone(), told[0].token_span.clone()), (0..7, 0..3));
