@@ -143,13 +143,21 @@ def test_stop_texts(weights, alone):
 
 
 def test_length(weights):
-    done = run(engine(weights), [(prompt("x"), SamplingParams(max_tokens=3), PERSON)])[0]
+    def served():
+        return engine(weights, complete_in_time=False)
+
+    done = run(served(), [(prompt("x"), SamplingParams(max_tokens=3), PERSON)])[0]
     assert done.finish_reason is FinishReason.LENGTH
     assert len(done.token_ids) == 3
     many = StructuredOutputsParams(regex="a{1000}")
-    done = run(engine(weights), [(prompt("x" * 200), SamplingParams(max_tokens=900), many)])[0]
+    done = run(served(), [(prompt("x" * 200), SamplingParams(max_tokens=900), many)])[0]
     assert done.finish_reason is FinishReason.LENGTH
     assert len(done.token_ids) == 56
+
+
+def test_a_length_that_no_output_fits(weights):
+    with pytest.raises(xgr.TokenBudgetError):
+        run(engine(weights), [(prompt("x"), SamplingParams(max_tokens=3), PERSON)])
 
 
 @pytest.mark.parametrize("speculative", [0, 3])
