@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ PATIENCE = 1.0
 SHOWN_LINES = 40
 INTERRUPTED = 130
 """The exit status after Ctrl-C, or where the terminal was closed."""
+_interrupted = threading.Event()
 _STEPS = (
     (re.compile(r"^\s*Download(?:ing|ed) (?:crates|(\S+)).*$"), "fetching"),
     (re.compile(r"^\s*Compiling (\S+) v.*$"), "compiling"),
@@ -105,8 +107,6 @@ def main(arguments: list[str]) -> int:
         for label, command in zip(pairs[::2], pairs[1::2], strict=True):
             jobs.append(_start(label, command, folder))
         return _watch(jobs, line, shows=shows)
-    except KeyboardInterrupt:
-        return INTERRUPTED
     finally:
         line.show("")
         for job in jobs:
@@ -114,7 +114,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _interrupt(_number: int, _frame: object) -> None:
-    raise KeyboardInterrupt
+    # Not an exception: one that came while a command was being started would leave it running.
+    _interrupted.set()
 
 
 def _start(label: str, command: str, folder: Path) -> Job:
@@ -136,6 +137,8 @@ def _watch(jobs: list[Job], line: Line, *, shows: bool) -> int:
     running = list(jobs)
     has_failed = False
     while running:
+        if _interrupted.is_set():
+            return INTERRUPTED
         for job in [job for job in running if job.poll() is not None]:
             running.remove(job)
             has_failed |= _tell(job, line, shows=shows)
