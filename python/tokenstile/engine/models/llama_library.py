@@ -7,8 +7,8 @@ They come from one of two packages, whichever is installed; the first where both
   structs in `llama_structs` were taken from is known to fit, and `llama_functions` says so where another one does not.
 - ``llama_cpp`` is llama-cpp-python, which is compiled when it is installed, for a GPU too. It has the same functions.
 
-Why not llama-cpp-python with the other's library in place of its own: its 200 bindings import only where each of them
-exists, and one does not. To install it takes a source distribution of 70 MB, CMake and a variable of the environment.
+Why not llama-cpp-python with the other's library in place of its own: its 253 bindings import only where each of them
+exists, and 17 do not. To install it takes a source distribution of 70 MB, CMake and a variable of the environment.
 """
 
 from __future__ import annotations
