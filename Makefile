@@ -51,7 +51,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name 
 CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
-.PHONY: help build set-up-demo demo set-up-test test test-rust test-python test-torch test-models test-vllm test-sglang lint format
+.PHONY: help build set-up-demo demo set-up-test test test-rust test-python test-torch test-models test-vllm test-vllm-contract test-sglang lint format
 .PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
 
 help: ## List the targets
@@ -89,6 +89,10 @@ test-models: $(EXTENSION) $(VENV_MODELS)/.installed ## Run the tests with a real
 
 test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU with a real model (12 GB of disk)
 	$(TEST_ENGINE) tests/vllm
+
+# The release that vLLM for the CPU does not have yet.
+test-vllm-contract: $(EXTENSION) $(SMOLLM2)/.converted ## Run the plug-in with the Python files of vLLM 0.33, in the environment of test-vllm
+	TOKENSTILE_TEST_VLLM=0.33.0 $(TEST_ENGINE) tests/vllm
 
 test-sglang: $(EXTENSION) $(SMOLLM2)/.converted ## Run SGLang's own objects on the CPU, in the environment of test-vllm
 	$(TEST_ENGINE) tests/sglang

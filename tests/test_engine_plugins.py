@@ -9,12 +9,15 @@ import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import tokenstile
 from tokenstile.integrations import _limits
-from tokenstile.integrations.vllm import switch
+from tokenstile.integrations.vllm import extras, switch
+from tokenstile.integrations.writers import VllmWriter
+from tokenstile.structured_output import StructuredOutputsParams
 from tokenstile.structured_output.structural_tags import read_structural_tag
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,11 +45,12 @@ def test_importing_them_takes_no_engine():
     [
         ("0.32.0", "", True),
         ("0.32.7+cpu", "on", True),
-        ("0.33.0", "", False),
+        ("0.33.0", "", True),
+        ("0.34.0", "", False),
         ("0.31.9", "ON", False),
         ("0.3.20", "", False),
         ("dev", "", False),
-        ("0.33.0", "force", True),
+        ("0.34.0", "force", True),
         ("dev", "Force", True),
         ("0.32.0", "off", False),
         ("0.32.0", "0", False),
@@ -60,6 +64,34 @@ def test_switch(version, choice, wanted, monkeypatch, caplog):
     silent = wanted or choice in {"off", "0"}
     assert bool(caplog.messages) is not silent
     assert silent or version in caplog.text or choice in caplog.text
+
+
+def test_a_spelling_that_nobody_would_follow():
+    """vLLM's own backends have none, and the plug-in is not active here."""
+    writer = VllmWriter(None)
+    with pytest.raises(tokenstile.InvalidArgumentError, match="plug-in for vLLM is not active"):
+        writer.warm(StructuredOutputsParams(json={}, spelling="any"))
+
+
+@pytest.mark.parametrize(
+    ("extra", "spelling"),
+    [
+        (None, None),
+        ({"mine": 1}, None),
+        ({"tokenstile_spelling": "any"}, "any"),
+        ({"tokenstile_spelling": "canonical", "mine": 1}, "canonical"),
+    ],
+)
+def test_extra_arguments_of_vllm(extra, spelling):
+    assert extras.spelling_of(SimpleNamespace(extra_args=extra)) == spelling
+
+
+@pytest.mark.parametrize(
+    "extra", [{"tokenstile_spelling": "no"}, {"tokenstile_spelling": 3}, {"tokenstile_x": 3}]
+)
+def test_extra_arguments_of_vllm_that_are_wrong(extra):
+    with pytest.raises(tokenstile.InvalidArgumentError, match=next(iter(extra))):
+        extras.spelling_of(SimpleNamespace(extra_args=extra))
 
 
 def test_older_structural_tags():

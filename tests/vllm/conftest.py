@@ -1,14 +1,76 @@
-"""The real vLLM with the real SmolLM2, started once for each way of running it."""
+"""The real vLLM with the real SmolLM2, started once for each way of running it.
+
+`TOKENSTILE_TEST_VLLM` names another release, of which only the Python files are taken (`tests.vllm.released`). They run
+beside the libraries of the environment, so all tests but those with an engine can be had of it: the contract.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
+from tests.vllm import released
+
 os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", "1")
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+
+CONTRACT = os.environ.get("TOKENSTILE_TEST_VLLM", "")
+TARGET = Path(__file__).parents[2] / "target"
+WITH_AN_ENGINE = [
+    "test_complete_in_time.py",
+    "test_docs.py",
+    "test_engine.py",
+    "test_speculation.py",
+    "test_writers.py",
+]
+collect_ignore = WITH_AN_ENGINE if CONTRACT else []
+missing = ""
+"""Why the release cannot be had, if it cannot."""
+
+
+def take(release: str) -> None:
+    """Let vLLM be imported from the files of a release, here and in processes that are started."""
+    folder = str(released.python_files(release, TARGET / f"vllm-{release}"))
+    sys.path.insert(0, folder)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH", "")]))
+    # Its files do not say for what it was compiled.
+    os.environ["VLLM_TARGET_DEVICE"] = "cpu"
+
+
+if CONTRACT:
+    try:
+        take(CONTRACT)
+    except released.NotThereError as error:
+        missing = str(error)
+
+
+class LeftOut(pytest.File):
+    """A module whose tests cannot run."""
+
+    def collect(self):
+        pytest.skip(missing)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makemodule(module_path, parent):
+    if missing and module_path.name != "test_released.py":
+        return LeftOut.from_parent(parent, path=module_path)
+    return None
+
+
+@pytest.fixture(scope="session", autouse=True)
+def release():
+    """The release that is tested, and not another one that is installed beside it."""
+    if missing:
+        return ""
+    import vllm
+
+    assert vllm.__version__ == CONTRACT or not CONTRACT
+    return vllm.__version__
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +103,33 @@ def config(model, plugin):  # noqa: ARG001 - the plugin is loaded
 
     arguments = EngineArgs(model, dtype="bfloat16", max_model_len=512, max_num_seqs=200, enforce_eager=True)
     return arguments.create_engine_config()
+
+
+@pytest.fixture
+def unpatched(plugin):  # noqa: ARG001 - it is loaded, and comes back
+    """Take vLLM as it is without the plug-in."""
+    from tokenstile.integrations.vllm import patches
+
+    patches.remove()
+    yield
+    patches.remove()
+    patches.apply()
+
+
+@pytest.fixture
+def warnings():
+    """Collect what the plugin warns of; vLLM's loggers do not pass it on to pytest."""
+    from tokenstile.integrations.vllm import switch
+
+    class Collector(logging.Handler):
+        def emit(self, record):
+            messages.append(record.getMessage())
+
+    messages: list[str] = []
+    handler = Collector(logging.WARNING)
+    switch.logger.addHandler(handler)
+    yield messages
+    switch.logger.removeHandler(handler)
 
 
 def start(model: str, **settings):

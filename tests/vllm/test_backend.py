@@ -168,6 +168,62 @@ def test_the_engine_rejects_bad_input_on_its_own(backend, kind, text):
         backend.compile_grammar(kind, text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Kind.JSON, '{"type": "string"}'),
+        (Kind.JSON, '{"const": "<file_sep>"}'),
+        (Kind.REGEX, '"<file_sep>[^x]*'),
+        (Kind.GRAMMAR, 'root ::= "\\"<file_sep>" [^x]*'),
+        (Kind.CHOICE, '["\\"<file_sep>"]'),
+    ],
+)
+def test_control_tokens_are_no_text(backend, tokenizer, kind, text):
+    """As in vLLM 0.33, whose compiler for these kinds knows no special token; here it is so under 0.32, too."""
+    (marker,) = tokenizer.convert_tokens_to_ids(["<file_sep>"])
+    grammar = backend.compile_grammar(kind, text)
+    special = set(tokenizer.all_special_ids) - {tokenizer.eos_token_id}
+    for part in ['"', "<", "file", "_", "sep", ">"]:
+        assert not special & mask_of(backend, grammar), part
+        assert grammar.validate_tokens([marker]) == []
+        assert grammar.matcher.accept_string(part)
+
+
+TAG = {"type": "tag", "begin": "<file_sep>", "content": {"type": "regex", "pattern": "x"}, "end": ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        (Kind.GRAMMAR, 'start: <file_sep> "x"'),
+        (Kind.GRAMMAR, 'start: "<file_sep>" "x"'),
+        (Kind.STRUCTURAL_TAG, json.dumps({"format": TAG})),
+    ],
+)
+def test_control_tokens_that_a_grammar_names(backend, tokenizer, ids, kind, text):
+    (marker,) = tokenizer.convert_tokens_to_ids(["<file_sep>"])
+    grammar = backend.compile_grammar(kind, text)
+    assert marker in mask_of(backend, grammar)
+    assert grammar.accept_tokens("r", [marker])
+    assert mask_of(backend, grammar) == set(ids("x"))
+
+
+@pytest.mark.usefixtures("unpatched")
+@pytest.mark.parametrize(
+    "constraint", [(Kind.REGEX, "[^x]*"), (Kind.GRAMMAR, "root ::= [^x]*"), (Kind.CHOICE, '["a"]')]
+)
+def test_control_tokens_beside_vllms_own_backend(config, tokenizer, backend, release, constraint):
+    """Its masks have none either, as of 0.33."""
+    if release < "0.33":
+        pytest.skip("vLLM 0.32 lets them be text")
+    from vllm.v1.structured_output.backend_xgrammar import XgrammarBackend
+
+    special = set(tokenizer.all_special_ids) - {tokenizer.eos_token_id}
+    own = XgrammarBackend(config, tokenizer=tokenizer, vocab_size=config.model_config.get_vocab_size())
+    for theirs in (own, backend):
+        assert not special & mask_of(theirs, theirs.compile_grammar(*constraint))
+
+
 def test_time_limit(backend, monkeypatch):
     monkeypatch.setenv("TOKENSTILE_COMPILE_TIMEOUT_S", "0.000001")
     words = json.dumps({"enum": [f"word number {number}" for number in range(2000)]})

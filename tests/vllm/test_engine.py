@@ -206,7 +206,7 @@ def test_errors_say_where(llm):
 
 def test_malformed_does_not_end_the_engine(llm, monkeypatch):
     """What gets past the front end, as vLLM's front end in Rust lets it, ends its own request and nothing else."""
-    monkeypatch.setattr(checks, "check", lambda *_: None)
+    monkeypatch.setattr(checks, "check", lambda *_, **__: None)
     monkeypatch.setattr(backend_xgrammar, "validate_xgrammar_grammar", lambda *_: None)
     for kind, texts in MALFORMED.items():
         for text in texts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from http import HTTPStatus
 from importlib.metadata import entry_points
 
@@ -16,30 +15,8 @@ from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1.structured_output import backend_xgrammar
 
-from tokenstile.integrations.vllm import patches, register, switch
+from tokenstile.integrations.vllm import register
 from tokenstile.integrations.vllm.backend import VllmBackend
-
-
-@pytest.fixture
-def unpatched():
-    patches.remove()
-    yield
-    patches.apply()
-
-
-@pytest.fixture
-def warnings():
-    """Collect what the plugin warns of; vLLM's loggers do not pass it on to pytest."""
-
-    class Collector(logging.Handler):
-        def emit(self, record):
-            messages.append(record.getMessage())
-
-    messages: list[str] = []
-    handler = Collector(logging.WARNING)
-    switch.logger.addHandler(handler)
-    yield messages
-    switch.logger.removeHandler(handler)
 
 
 def checked(config, tokenizer, *, backend="auto", **constraint):

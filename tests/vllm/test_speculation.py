@@ -52,9 +52,9 @@ def filled(monkeypatch):
     calls = []
     original = rows.fill
 
-    def fill(manager, requests, request_ids, drafts_of):
+    def fill(manager, layout, requests, request_ids, drafts_of):
         calls.append({request_id: list(drafts_of.get(request_id, [])) for request_id in request_ids})
-        return original(manager, requests, request_ids, drafts_of)
+        return original(manager, layout, requests, request_ids, drafts_of)
 
     monkeypatch.setattr(rows, "fill", fill)
     return calls

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from tokenstile._core import get_default_spelling
 from tokenstile.engine import Engine, SamplingParams
 from tokenstile.exceptions import InvalidArgumentError, TokenBudgetError
 
@@ -115,23 +114,38 @@ class EngineWriter:
 
 
 class VllmWriter:
-    """Writes with vLLM, which holds outputs to structures by itself, or with tokenstile's plug-in for it."""
+    """Writes with vLLM, which holds outputs to structures by itself, or with tokenstile's plug-in for it.
+
+    A spelling is followed by the plug-in alone.
+    """
 
     def __init__(self, llm: Any) -> None:  # noqa: ANN401 - a vllm.LLM
         self._llm = llm
 
     def warm(self, structure: StructuredOutputsParams) -> None:
         """Let vLLM check the structure; it compiles grammars when they are used."""
+        self._extra(structure)
         self._structure(structure)
+
+    @staticmethod
+    def _extra(structure: StructuredOutputsParams) -> dict[str, Any] | None:
+        """Return the extra arguments of vLLM that carry what its parameters have no place for."""
+        if structure.spelling is None:
+            return None
+        from tokenstile.integrations.vllm import is_active  # noqa: PLC0415 - in the worker
+        from tokenstile.integrations.vllm.extras import SPELLING  # noqa: PLC0415 - in the worker
+
+        if not is_active():
+            raise InvalidArgumentError(
+                f"vLLM's own backends have no spelling {structure.spelling!r}, and tokenstile's plug-in for vLLM "
+                "is not active: the log of vLLM says why"
+            )
+        return {SPELLING: structure.spelling}
 
     @staticmethod
     def _structure(structure: StructuredOutputsParams) -> Any:  # noqa: ANN401 - vLLM's
         from vllm.sampling_params import StructuredOutputsParams as VllmParams  # noqa: PLC0415 - in the worker
 
-        if structure.spelling not in {None, get_default_spelling()}:
-            raise InvalidArgumentError(
-                f"vLLM's parameters have no spelling: set TOKENSTILE_SPELLING={structure.spelling} for its processes"
-            )
         kind, spec = structure.key
         given: Any = list(structure.choice) if structure.choice is not None else spec
         name = "grammar" if kind.value == "lark" else kind.value
@@ -156,6 +170,7 @@ class VllmWriter:
                 stop=list(params.stop),
                 stop_token_ids=list(params.stop_token_ids),
                 structured_outputs=self._structure(structure),
+                extra_args=self._extra(structure),
             )
             for key in prompts
         ]

@@ -11,7 +11,9 @@ Read in this order:
 - `tokenstile.integrations.vllm.patches`: the places in vLLM that are replaced, all of them or none;
 - `tokenstile.integrations.vllm.backend`: the two classes that vLLM's manager works with;
 - `tokenstile.integrations.vllm.checks`: the check in the front end, whose errors are the client's;
+- `tokenstile.integrations.vllm.layout`: where the rows of a request lie, which is not the same in all releases;
 - `tokenstile.integrations.vllm.rows`: the masks of a whole batch, with drafts, in one native call;
+- `tokenstile.integrations.vllm.extras`: what a request may choose that vLLM has no parameter for;
 - `tokenstile.integrations.vllm.budgets`: outputs that are complete within their ``max_tokens``.
 
 What a constraint means and how rows follow drafts is not here but in `tokenstile.structured_output`.
@@ -19,11 +21,19 @@ What a constraint means and how rows follow drafts is not here but in `tokenstil
 
 from __future__ import annotations
 
+import sys
+
 from tokenstile.integrations._limits import time_limit, white_space_limit
 from tokenstile.integrations.budgets import VLLM_SWITCH, is_switched_on
 from tokenstile.integrations.vllm.switch import SUPPORTED_RELEASES, SWITCH, is_wanted, logger
 
-__all__ = ["SUPPORTED_RELEASES", "SWITCH", "register"]
+__all__ = ["SUPPORTED_RELEASES", "SWITCH", "is_active", "register"]
+
+
+def is_active() -> bool:
+    """Tell whether vLLM's structured outputs are tokenstile's in this process."""
+    patches = sys.modules.get("tokenstile.integrations.vllm.patches")
+    return patches is not None and patches.is_applied()
 
 
 def register() -> bool:

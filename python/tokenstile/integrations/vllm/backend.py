@@ -25,6 +25,7 @@ from vllm.v1.structured_output.backend_types import (
 from tokenstile import BatchGrammarMatcher, get_bitmask_shape
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.integrations._limits import time_limit, white_space_limit
+from tokenstile.integrations.vllm import extras
 from tokenstile.integrations.vllm.switch import logger
 from tokenstile.integrations.vllm.vocabulary import compiler_for
 from tokenstile.structured_output import GrammarType, TokenstileGrammar
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tokenstile import CompiledGrammar, GrammarCompiler
+    from tokenstile.json_schema import Spelling
 
 __all__ = ["VllmBackend", "VllmGrammar", "compile_for", "grammar_of", "kind_of", "max_tokens"]
 
@@ -55,9 +57,12 @@ def compile_for(
     kind: StructuredOutputOptions,
     text: str,
     config: Any,  # noqa: ANN401 - vLLM's settings for structured outputs
+    spelling: Spelling | None = None,
 ) -> CompiledGrammar:
-    """Compile a constraint as the settings of a server say, in the time that it may take."""
-    style = JsonStyle(compact=config.disable_any_whitespace, max_whitespace=white_space_limit())
+    """Compile a constraint as the settings of a server and its request say, in the time that it may take."""
+    style = JsonStyle(
+        compact=config.disable_any_whitespace, max_whitespace=white_space_limit(), spelling=spelling
+    )
     return compile_constraint(compiler, kind_of(kind), text, style, timeout=time_limit())
 
 
@@ -81,7 +86,7 @@ class VllmBackend(StructuredOutputBackend):  # type: ignore[misc,unused-ignore] 
     ) -> VllmGrammar:
         """Compile the constraint of one request, whose stop tokens end the text."""
         config = self.vllm_config.structured_outputs_config
-        compiled = compile_for(self.compiler, request_type, grammar_spec, config)
+        compiled = compile_for(self.compiler, request_type, grammar_spec, config, extras.spelling.get())
         stops = self._known(stop_token_ids or ())
         return VllmGrammar(matcher_within(compiled, stops or None, max_tokens.get()))
 

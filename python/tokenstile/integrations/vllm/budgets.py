@@ -2,8 +2,8 @@
 
 vLLM compiles a grammar without saying for whom, so the two places are wrapped that know the request: where its grammar
 is made, and where its tokens are accepted. The latter says when a thought has ended, and how long it was. A thought is
-ended in time where the request's reasoning parser names the token that ends one: near the end its rows, which are free
-otherwise, allow that token only.
+ended in time where the request's reasoning parser knows a token that ends one and is no part of the answer: near the
+end its rows, which are free otherwise, allow that token only.
 """
 
 from __future__ import annotations
@@ -77,7 +77,19 @@ def end_thoughts(
     free = max(room - written - 1, 0)
     if free >= len(rows):
         return
-    end = getattr(manager._get_reasoner(request), "end_token_id", None)  # noqa: SLF001 - as vLLM does
-    if isinstance(end, int) and 0 <= end < 32 * rows.shape[1]:
+    end = _end_of_thought(manager._get_reasoner(request))  # noqa: SLF001 - as vLLM does
+    if end is not None and 0 <= end < 32 * rows.shape[1]:
         rows[free:] = 0
         rows.view(np.uint32)[free:, end // 32] = np.uint32(1 << end % 32)
+
+
+def _end_of_thought(reasoner: Any) -> int | None:  # noqa: ANN401 - of vLLM
+    """Return the token that ends a thought and nothing else, if the parser knows one."""
+    end = getattr(reasoner, "end_token_id", None)
+    if isinstance(end, int):
+        return end
+    # Parsers of the newer kind have a set, with the tokens that are also the beginning of the answer.
+    for token in sorted(getattr(reasoner, "reasoning_end_token_ids", ())):
+        if not reasoner.find_reasoning_end([token]).implicit:
+            return int(token)
+    return None

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from vllm.exceptions import VLLMValidationError
 from vllm.v1.structured_output.request import get_structured_output_key
 
-from tokenstile.exceptions import GrammarError, TokenBudgetError, TokenstileError
+from tokenstile.exceptions import GrammarError, InvalidArgumentError, TokenBudgetError, TokenstileError
 from tokenstile.integrations.vllm.backend import compile_for, kind_of
+from tokenstile.integrations.vllm.extras import spelling_of
 from tokenstile.integrations.vllm.vocabulary import compiler_for
 from tokenstile.structured_output.backend import matcher_within
 from tokenstile.structured_output.constraint import parse_constraint
@@ -26,7 +27,9 @@ from tokenstile.structured_output.constraint import parse_constraint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["check", "check_follows", "check_without_tokenizer"]
+    from tokenstile.json_schema import Spelling
+
+__all__ = ["check", "check_follows", "check_without_tokenizer", "chosen_spelling"]
 
 _follows: ContextVar[bool] = ContextVar("tokenstile_check_follows", default=False)
 
@@ -46,18 +49,20 @@ def check(
     tokenizer: Any,  # noqa: ANN401 - of vLLM
     vocab_size: int,
     config: Any,  # noqa: ANN401 - of vLLM
+    *,
     max_tokens: int | None = None,
+    spelling: Spelling | None = None,
 ) -> None:
     """Compile the constraint of a request for its model; ``VLLMValidationError`` if it cannot be followed.
 
-    ``config`` are the engine's settings for structured outputs. With ``max_tokens`` there has to be a text that is so
-    short; how much room the prompt leaves is only known in the engine.
+    ``config`` are the engine's settings for structured outputs, and ``spelling`` is what the request chose. With
+    ``max_tokens`` there has to be a text that is so short; how much room the prompt leaves is only known in the engine.
     """
     _check_options(params, config)
     kind, text = _key(params)
     compiler = compiler_for(tokenizer, vocab_size)
     try:
-        compiled = compile_for(compiler, kind, text, config)
+        compiled = compile_for(compiler, kind, text, config, spelling)
         matcher_within(compiled, None, max_tokens)
     except TokenBudgetError as error:
         raise VLLMValidationError(
@@ -65,6 +70,14 @@ def check(
         ) from error
     except TokenstileError as error:
         raise _refused(params, error) from error
+
+
+def chosen_spelling(sampling_params: Any) -> Spelling | None:  # noqa: ANN401 - of vLLM
+    """Return the spelling that a request chose, if any; ``VLLMValidationError`` if it is none."""
+    try:
+        return spelling_of(sampling_params)
+    except InvalidArgumentError as error:
+        raise VLLMValidationError(str(error), parameter="extra_args") from error
 
 
 def check_without_tokenizer(sampling_params: Any) -> None:  # noqa: ANN401 - of vLLM

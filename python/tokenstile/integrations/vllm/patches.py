@@ -8,18 +8,20 @@
    refused. It also has the tokenizer, which the check above has not, and so compiles what the engine will compile.
 4. The manager's loop over the rows of a batch, for grammars of ours: native calls for all rows instead of several
    calls for each.
+5. The manager's method that makes the grammar of a request, for what the request chose by
+   `tokenstile.integrations.vllm.extras`.
 
-5. Where outputs are to be complete within their ``max_tokens`` (`tokenstile.integrations.vllm.budgets`): the manager's
-   methods that make the grammar of a request, and that accept its tokens.
+6. Where outputs are to be complete within their ``max_tokens`` (`tokenstile.integrations.vllm.budgets`): the manager's
+   methods that make the grammar of a request, once more, and that accept its tokens.
 
-All names are looked up before the first is replaced, so an unknown vLLM is patched in no place at all. Applying twice
-changes nothing.
+All names are looked up, and how vLLM lays out its rows, before the first is replaced, so an unknown vLLM is patched in
+no place at all. Applying twice changes nothing.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import vllm.sampling_params
 import vllm.v1.structured_output as manager_module
@@ -27,14 +29,16 @@ from vllm.v1.structured_output import backend_xgrammar
 
 from tokenstile import __version__
 from tokenstile.integrations.budgets import VLLM_SWITCH, is_switched_on
-from tokenstile.integrations.vllm import budgets, checks, rows
+from tokenstile.integrations.vllm import budgets, checks, extras, layout, rows
 from tokenstile.integrations.vllm.backend import VllmBackend
 from tokenstile.integrations.vllm.switch import SWITCH, logger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-__all__ = ["apply", "remove"]
+    _Place: TypeAlias = tuple[Any, str, Callable[..., Any]]
+
+__all__ = ["apply", "is_applied", "remove"]
 
 _OURS = ("auto", "xgrammar")
 """The settings of the backend that mean tokenstile."""
@@ -44,14 +48,16 @@ _replaced: list[tuple[Any, str, Any]] = []
 
 
 def apply() -> None:
-    """Replace all of the places, unless that was done before; ``AttributeError`` if one is not there."""
+    """Replace all of the places, unless that was done before.
+
+    ``AttributeError`` if one is not there, ``RuntimeError`` if the rows of masks lie in a way that is not known.
+    """
     if _replaced:
         return
     places = _PLACES + (_BUDGET_PLACES if is_switched_on(VLLM_SWITCH) else ())
-    originals = [getattr(owner, name) for owner, name, _ in places]
-    for (owner, name, replacement), original in zip(places, originals, strict=True):
-        setattr(owner, name, replacement(original))
-        _replaced.append((owner, name, original))
+    for owner, name, before, after in _changes(places):
+        setattr(owner, name, after)
+        _replaced.append((owner, name, before))
     logger.info(
         "tokenstile %s answers for structured outputs in place of xgrammar; %s=off leaves them to vLLM",
         __version__,
@@ -59,11 +65,27 @@ def apply() -> None:
     )
 
 
+def is_applied() -> bool:
+    """Tell whether the places are replaced in this process."""
+    return bool(_replaced)
+
+
 def remove() -> None:
     """Put back what `apply` has replaced; engines that have their backend already keep it."""
     while _replaced:
         owner, name, original = _replaced.pop()
         setattr(owner, name, original)
+
+
+def _changes(places: Iterable[_Place]) -> list[tuple[Any, str, Any, Any]]:
+    """Return what each place has before and after, without changing any; what is listed twice is wrapped twice."""
+    latest: dict[tuple[Any, str], Any] = {}
+    changes = []
+    for owner, name, replacement in places:
+        before = latest[owner, name] if (owner, name) in latest else getattr(owner, name)
+        latest[owner, name] = replacement(before)
+        changes.append((owner, name, before, latest[owner, name]))
+    return changes
 
 
 def _checked_request(original: Callable[..., None]) -> Callable[..., None]:
@@ -80,7 +102,14 @@ def _checked_request(original: Callable[..., None]) -> Callable[..., None]:
         with checks.check_follows():
             original(self, model_config, _AsXgrammar(config), tokenizer)
         most = self.max_tokens if is_switched_on(VLLM_SWITCH) else None
-        checks.check(self.structured_outputs, tokenizer, model_config.get_vocab_size(), config, most)
+        checks.check(
+            self.structured_outputs,
+            tokenizer,
+            model_config.get_vocab_size(),
+            config,
+            max_tokens=most,
+            spelling=checks.chosen_spelling(self),
+        )
 
     return validate
 
@@ -98,7 +127,12 @@ class _AsXgrammar:
 
 
 def _native_rows(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap ``StructuredOutputManager.grammar_bitmask``: native rows for tokenstile's grammars, vLLM's for others."""
+    """Wrap ``StructuredOutputManager.grammar_bitmask``: native rows for tokenstile's grammars, vLLM's for others.
+
+    Diffusion models fill a canvas, not a text from left to right; vLLM refuses constraints for them and has rows of
+    their own, which are left to it.
+    """
+    rows_lie = layout.find(manager_module.StructuredOutputManager)
 
     @functools.wraps(original)
     def grammar_bitmask(
@@ -110,22 +144,23 @@ def _native_rows(original: Callable[..., Any]) -> Callable[..., Any]:
         arguments = (requests, structured_output_request_ids, scheduled_spec_decode_tokens)
         is_ours = isinstance(self.backend, VllmBackend)
         if is_ours and structured_output_request_ids and not self.vllm_config.model_config.is_diffusion:
-            return rows.fill(self, *arguments)
+            return rows.fill(self, rows_lie, *arguments)
         return original(self, *arguments)
 
     return grammar_bitmask
 
 
-_PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+_PLACES: tuple[_Place, ...] = (
     (manager_module, "XgrammarBackend", lambda _: VllmBackend),
     (backend_xgrammar, "XgrammarBackend", lambda _: VllmBackend),
     (backend_xgrammar, "validate_xgrammar_grammar", lambda _: checks.check_without_tokenizer),
     (vllm.sampling_params.SamplingParams, "_validate_structured_outputs", _checked_request),
     (manager_module.StructuredOutputManager, "grammar_bitmask", _native_rows),
+    (manager_module.StructuredOutputManager, "_create_grammar", extras.spelled),
 )
 """Where a name is looked up, the name, and what makes the new value of the old one."""
 
-_BUDGET_PLACES: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+_BUDGET_PLACES: tuple[_Place, ...] = (
     (manager_module.StructuredOutputManager, "_create_grammar", budgets.within_budget),
     (manager_module.StructuredOutputManager, "accept_tokens", budgets.counting),
 )
