@@ -104,6 +104,44 @@ def test_what_a_schema_means(schema, text, there, here):
     assert xgr.testing._is_grammar_accept_string(grammar, text) == (here == "accepted")
 
 
+TYPE = re.compile(r"^\| `(\w+)` \| ((?:`[^`]+`(?:, )?)+) \| ((?:`[^`]+`(?:, )?)+) \| .*\|$", re.MULTILINE)
+DOCUMENTED_TYPES = TYPE.findall(PAGE.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_the_new_types():
+    names = {name for name, _, _ in DOCUMENTED_TYPES}
+    assert names == {
+        "hex_color",
+        "slug",
+        "credit_card",
+        "iban",
+        "bic",
+        "e164",
+        "latitude",
+        "longitude",
+    }
+
+
+@pytest.mark.parametrize(("name", "takes", "does_not"), DOCUMENTED_TYPES)
+def test_what_a_type_takes(name, takes, does_not):
+    """The page says what is so, of Outlines, of the regular expression here, and of it in a JSON string."""
+    pattern = to_regex(getattr(outlines.types, name))
+    alone = xgr.Grammar.from_regex(pattern)
+    quoted = xgr.Grammar.from_json_schema({"type": "string", "pattern": f"^(?:{pattern})$"})
+    for texts, fits in ((takes, True), (does_not, False)):
+        for text in re.findall("`([^`]+)`", texts):
+            assert (re.fullmatch(pattern, text) is not None) is fits
+            assert xgr.testing._is_grammar_accept_string(alone, text) is fits
+            assert xgr.testing._is_grammar_accept_string(quoted, json.dumps(text)) is fits
+
+
+@pytest.mark.parametrize("name", ["iban", "bic", "e164"])
+def test_a_model_writes_a_type(model, name):
+    pattern = to_regex(getattr(outlines.types, name))
+    generator = outlines.Generator(model, processor=grammar_processor(model, regex=pattern, max_tokens=40))
+    assert re.fullmatch(pattern, generator("The code is", **options(model, 40)))
+
+
 TYPES = [
     name for name in outlines.types.__all__ if isinstance(getattr(outlines.types, name), outlines.types.Regex)
 ]

@@ -9,12 +9,14 @@ import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 import ray
 
 import tokenstile as xgr
 from tokenstile.engine import SamplingParams
-from tokenstile.integrations.ray import generate, llama_cpp_model, transformers_model
+from tokenstile.integrations.ray import ModelLoader, _Worker, generate, llama_cpp_model, transformers_model
+from tokenstile.integrations.writers import Result
 from tokenstile.structured_output import StructuredOutputsParams
 
 SCHEMA = {
@@ -130,6 +132,71 @@ def test_one_bad_prompt_does_not_end_the_job(cluster, gguf, tmp_path, kind, requ
     assert found[0]["output"] == found[1]["error"] == ""
     assert found[1]["output"] != found[2]["output"]
     assert all(re.fullmatch("( [a-z]{3}){5}", row["output"]) for row in found[1:])
+
+
+class Noting:
+    """A writer that notes what it is asked for, and writes the spelling."""
+
+    def __init__(self):
+        self.asked = []
+
+    def warm(self, structure):
+        assert structure
+
+    def write(self, prompts, structure, params):  # noqa: ARG002 - a writer's
+        self.asked += prompts
+        for key in prompts:
+            yield key, Result(structure.chosen_spelling, "stop")
+
+
+@pytest.fixture
+def spelling_of_process():
+    before = xgr.get_default_spelling()
+    yield xgr.set_default_spelling
+    xgr.set_default_spelling(before)
+
+
+def test_a_spelling_has_keys_of_its_own(tmp_path, spelling_of_process):
+    """What was written in one spelling is not read for the other, whether a job or its process has chosen it."""
+    batch = {"prompt": np.array(["a", "b"], dtype=object)}
+    writer = Noting()
+
+    def write(spelling):
+        worker = _Worker(
+            model=ModelLoader("noting", lambda: writer),
+            checkpoint=str(tmp_path),
+            structure=StructuredOutputsParams(json=SCHEMA, spelling=spelling),
+            params=SamplingParams(),
+            columns=("prompt", None, "output"),
+            num_speculative_tokens=0,
+        )
+        return list(worker(batch)["output"])
+
+    assert write("canonical") == ["canonical"] * 2
+    assert write("any") == ["any"] * 2
+    assert len(set(writer.asked)) == 4
+    for process in ("canonical", "any"):
+        spelling_of_process(process)
+        assert write(None) == [process] * 2
+        assert write(None) == [process] * 2
+        assert write("any") == ["any"] * 2
+    # With and without a choice they are other jobs, and each was written once.
+    assert len(writer.asked) == len(set(writer.asked)) == 8
+
+
+@pytest.mark.parametrize("chosen", [None, "canonical", "any"])
+def test_workers_get_the_spelling_of_the_caller(chosen, tmp_path, spelling_of_process):
+    """They are other processes, with a default of their own."""
+
+    class Dataset:
+        def map_batches(self, worker, fn_constructor_kwargs, **_):  # noqa: ARG002 - as of Ray
+            return fn_constructor_kwargs["structure"]
+
+    structure = StructuredOutputsParams(json=SCHEMA, spelling=chosen)
+    arguments = {"model": ModelLoader("noting", Noting), "checkpoint": tmp_path, "structure": structure}
+    assert generate(Dataset(), **arguments).spelling == chosen
+    spelling_of_process("any")
+    assert generate(Dataset(), **arguments).spelling == (chosen or "any")
 
 
 def test_what_is_wrong_comes_out_at_once(dataset, gguf, tmp_path):

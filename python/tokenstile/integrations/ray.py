@@ -14,11 +14,11 @@ import hashlib
 import json
 import logging
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenstile._core import Grammar
+from tokenstile._core import Grammar, get_default_spelling
 from tokenstile.engine import SamplingParams
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.integrations.checkpoint import Checkpoint
@@ -43,6 +43,8 @@ __all__ = ["ModelLoader", "generate", "llama_cpp_model", "transformers_model", "
 
 
 _LOG = logging.getLogger(__name__)
+_WORKERS_SPELLING = "canonical"
+"""What a new process has, unless its environment says otherwise."""
 
 
 def generate(
@@ -76,6 +78,9 @@ def generate(
     if structure is None:
         Grammar.from_json_schema(schema if isinstance(schema, str) else json.dumps(schema))
         structure = StructuredOutputsParams(json=schema)
+    if structure.spelling is None and get_default_spelling() != _WORKERS_SPELLING:
+        # Workers are other processes, which know nothing of this one's default.
+        structure = replace(structure, spelling=get_default_spelling())
     if checkpoint is None:
         checkpoint = tempfile.mkdtemp(prefix="tokenstile-")
         _LOG.info("outputs are kept in %s", checkpoint)
