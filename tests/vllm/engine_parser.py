@@ -7,7 +7,7 @@ from vllm.parser.engine.events import EventType
 from vllm.parser.engine.parser_engine import ParserEngine
 from vllm.parser.engine.parser_engine_config import ParserEngineConfig, ParserState, Transition
 
-START, END, CALL = "<repo_name>", "<reponame>", "<file_sep>"
+START, END, CALL = "<repo_name>", "<file_sep>", "<reponame>"
 CONFIG = ParserEngineConfig(
     name="thoughts and calls",
     terminals={"THINK_START": START, "THINK_END": END, "TOOL_START": CALL},
