@@ -90,7 +90,7 @@ test-models: $(EXTENSION) $(VENV_MODELS)/.installed ## Run the tests with a real
 test-vllm: $(EXTENSION) $(SMOLLM2)/.converted ## Run the real vLLM on the CPU with a real model (12 GB of disk)
 	$(TEST_ENGINE) tests/vllm
 
-# The release that vLLM for the CPU does not have yet.
+# The release that there is not for the CPU yet: what is compiled is that of the one before it.
 test-vllm-contract: $(EXTENSION) $(SMOLLM2)/.converted ## Run the plug-in with the Python files of vLLM 0.33, in the environment of test-vllm
 	TOKENSTILE_TEST_VLLM=0.33.0 $(TEST_ENGINE) tests/vllm
 

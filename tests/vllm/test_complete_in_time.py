@@ -29,8 +29,9 @@ def llm(model):
         patch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "0")
         from tokenstile.integrations.vllm import patches
 
-        # Other modules have patched it without the switch, if they ran in this process.
+        # vLLM loads plug-ins once in a process, and other modules have done so without the switch.
         patches.remove()
+        patches.apply()
         yield start(
             model,
             structured_outputs_config={
