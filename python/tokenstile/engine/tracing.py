@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokenstile._core import GrammarMatcher
 from tokenstile.bitmask import apply_token_bitmask_inplace, get_bitmask_shape
+from tokenstile.engine.forced import is_forced_text
 from tokenstile.engine.models import Feed
 from tokenstile.engine.request import FinishReason
 from tokenstile.engine.sampling import Sampler, SamplingParams
@@ -26,13 +28,10 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from tokenstile._core import GrammarMatcher
     from tokenstile.engine.models import Model
     from tokenstile.structured_output import StructuredOutputsParams
 
 __all__ = ["TracedToken", "trace"]
-
-_ESCAPE: Final = ord("\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,10 @@ class TracedToken:
     num_allowed: int
     """How many tokens were allowed in its place."""
     is_forced: bool
-    """Whether nothing but its bytes could come. In JSON, other spellings of a character by escapes do not count."""
+    """Whether it was alone in its mask, or the grammar left no text but its own.
+
+    What is written to be complete within ``max_tokens`` is no matter of the grammar, and neither are escapes where JSON
+    may be spelled in any way."""
     mask_us: float
     """The microseconds that the mask took; zero without a grammar."""
     model_ms: float
@@ -75,8 +77,12 @@ def trace(
         )
     most = min(params.max_tokens, model.max_length - len(tokens)) if complete_in_time else None
     matcher = None if structure is None else _matcher(model, params, structure, most)
-    is_json = structure is not None and (structure.json is not None or structure.json_object is not None)
-    return _trace(_Trace(model, params, matcher, slot, is_json=is_json), tokens)
+    beside_escapes = (
+        structure is not None
+        and structure.chosen_spelling == "any"
+        and (structure.json is not None or structure.json_object is not None)
+    )
+    return _trace(_Trace(model, params, matcher, slot, beside_escapes=beside_escapes), tokens)
 
 
 def _matcher(
@@ -91,6 +97,10 @@ def _matcher(
         return request.matcher
     finally:
         manager.shutdown()
+
+
+def _without_budget(matcher: GrammarMatcher) -> GrammarMatcher:
+    return GrammarMatcher(matcher.compiled_grammar, override_stop_tokens=matcher.stop_token_ids)
 
 
 def _trace(state: _Trace, tokens: list[int]) -> Iterator[TracedToken]:
@@ -117,11 +127,13 @@ class _Trace:
         matcher: GrammarMatcher | None,
         slot: int,
         *,
-        is_json: bool,
+        beside_escapes: bool,
     ) -> None:
         self.model, self.slot = model, slot
-        self._is_json = is_json
+        self._beside_escapes = beside_escapes
         self._params, self._matcher = params, matcher
+        # Near the end of a budget less fits than the grammar has.
+        self._unbounded = None if matcher is None else _without_budget(matcher)
         self._sampler, self._stream = Sampler(params), TextStream(params.stop)
         self._size = model.tokenizer_info.vocab_size
         self._stops = {*model.tokenizer_info.stop_token_ids, *params.stop_token_ids}
@@ -154,25 +166,15 @@ class _Trace:
         return mask_us
 
     def _is_forced(self, token: int, num_allowed: int) -> bool:
-        """Tell whether nothing but the bytes of a token could come."""
-        if self._matcher is None or num_allowed == 1 or token in self._stops:
+        if self._unbounded is None or num_allowed == 1 or token in self._stops:
             return num_allowed == 1
-        probe = self._matcher.fork()
-        for byte in self.model.tokenizer_info.token_bytes(token):
-            if probe.is_completed() or any(
-                self._takes(probe, other) for other in range(256) if other != byte
-            ):
-                return False
-            if not probe.accept_string(bytes([byte])):
-                return False
-        return True
-
-    def _takes(self, matcher: GrammarMatcher, byte: int) -> bool:
-        return not (self._is_json and byte == _ESCAPE) and matcher.fork().accept_string(bytes([byte]))
+        data = self.model.tokenizer_info.token_bytes(token)
+        return is_forced_text(self._unbounded, data, beside_escapes=self._beside_escapes)
 
     def _text(self, token: int) -> str:
-        if self._matcher is not None:
-            self._matcher.accept_token(token)
+        for matcher in (self._matcher, self._unbounded):
+            if matcher is not None:
+                matcher.accept_token(token)
         if token in self._stops:
             return ""
         return self._stream.push(self.model.tokenizer_info.token_bytes(token))

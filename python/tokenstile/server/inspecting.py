@@ -2,7 +2,8 @@
 
 Each token of the text is of one of four kinds:
 
-- ``forced``: all tokens that fit here spell the same text, or begin it. In JSON an escape is another spelling;
+- ``forced``: nothing but its text could come, or it was alone in its mask. Where JSON may be spelled in any way,
+  escapes do not count;
 - ``free``: there was a choice;
 - ``refused``: it does not fit;
 - ``unreached``: it comes after one that does not.
@@ -21,6 +22,7 @@ import numpy as np
 
 from tokenstile._core import GrammarMatcher
 from tokenstile.bitmask import get_bitmask_shape
+from tokenstile.engine.forced import is_forced_text
 
 if TYPE_CHECKING:
     from tokenstile._core import CompiledGrammar
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["Inspector", "byte_ranges", "show_bytes"]
 
 _SHOWN_TOKENS: Final = 200
-_MOST_SPELLINGS: Final = 64
 _NUM_BYTES: Final = 256
 _FIRST_HIGH_BYTE: Final = 0x80
 
@@ -50,9 +51,11 @@ class Mask:
 class Inspector:
     """Looks at texts under one grammar."""
 
-    def __init__(self, compiled: CompiledGrammar, info: TokenizerInfo, *, is_json: bool = False) -> None:
+    def __init__(
+        self, compiled: CompiledGrammar, info: TokenizerInfo, *, beside_escapes: bool = False
+    ) -> None:
         self._info = info
-        self._is_json = is_json
+        self._beside_escapes = beside_escapes
         self._matcher = GrammarMatcher(compiled)
         self._row = np.zeros(get_bitmask_shape(1, info.vocab_size), dtype=np.int32)
 
@@ -94,19 +97,14 @@ class Inspector:
         told |= {"allowed": mask.count, "mask_us": round(mask.seconds * 1e6, 1)}
         if not mask.allowed[token]:
             return {**told, "kind": "refused", **self._refusal(token)}
-        if self._spell_one_text(mask):
+        if mask.count == 1 or self._is_forced(token):
             told["kind"] = "forced"
         self._matcher.accept_token(token)
         return told
 
-    def _spell_one_text(self, mask: Mask) -> bool:
-        if mask.count > _MOST_SPELLINGS:
-            return False
-        texts = [self._info.token_bytes(int(token)) or b"" for token in np.flatnonzero(mask.allowed)]
-        if self._is_json:
-            texts = [text for text in texts if not text.startswith(b"\\")] or texts
-        longest = max(texts, key=len)
-        return all(longest.startswith(text) and (text or len(texts) == 1) for text in texts)
+    def _is_forced(self, token: int) -> bool:
+        data = self._info.token_bytes(token)
+        return is_forced_text(self._matcher, data, beside_escapes=self._beside_escapes)
 
     def _plain(self, token: int, kind: str) -> dict[str, Any]:
         data = self._info.token_bytes(token) or b""

@@ -75,7 +75,9 @@ def _inspect(service: Service, asked: InspectRequest) -> dict[str, Any]:
             f"the text has {len(tokens)} tokens, and {service.config.max_inspected_tokens} can be looked at"
         )
         raise ApiError(400, text, code="limit_exceeded", param="text")
-    inspector = Inspector(_compile(service, asked), info, is_json=asked.kind == "json")
+    params = _params(service, asked)
+    beside_escapes = asked.kind == "json" and params.chosen_spelling == "any"
+    inspector = Inspector(_compile(service, params), info, beside_escapes=beside_escapes)
     return inspector.inspect(tokens, _place(info, tokens, asked.cursor))
 
 
@@ -99,18 +101,24 @@ def _place(info: TokenizerInfo, tokens: list[int], cursor: int) -> int:
     return len(tokens)
 
 
-def _compile(service: Service, asked: InspectRequest) -> CompiledGrammar:
+def _params(service: Service, asked: InspectRequest) -> StructuredOutputsParams:
     given: dict[str, Any] = {asked.kind: asked.grammar}
     if asked.kind == "choice":
         given = {"choice": [line for line in asked.grammar.splitlines() if line]}
     try:
-        params = StructuredOutputsParams(
+        return StructuredOutputsParams(
             **given,
             disable_any_whitespace=asked.compact,
             spelling=asked.spelling or service.config.spelling,
         )
+    except (TokenstileError, TypeError) as error:
+        raise grammar_error(error, "grammar") from error
+
+
+def _compile(service: Service, params: StructuredOutputsParams) -> CompiledGrammar:
+    try:
         request = service.engine.manager.grammar_init(
-            f"inspect-{id(asked)}", params, backend=service.closed_backend, reasoning=False
+            f"inspect-{id(params)}", params, backend=service.closed_backend, reasoning=False
         )
         try:
             grammar = request.result()
