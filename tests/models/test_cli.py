@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+from tests import everyday
 from tests.cli.documented import commands, needs_model, run_documented, write_files
 from tests.test_docs import ROOT
 
@@ -66,11 +68,23 @@ def test_tokenizer_and_explain():
 
 
 def test_demo(monkeypatch):
-    monkeypatch.setitem(os.environ, "COLUMNS", "100")
+    """Its invoice is complete and right, and about half of it is forced."""
+    monkeypatch.setitem(os.environ, "COLUMNS", "1000")
     code, out, err = run("examples/demo.py")
     assert code == 0, err
     assert "fits the schema" in out
-    assert "of them forced" in out
+    (invoice,) = (line[2:498].strip() for line in out.splitlines() if '"DE-0042"' in line)
+    assert not list(everyday.oddities(invoice))
+    assert json.loads(invoice) == {
+        "number": "DE-0042",
+        "date": "2026-03-01",
+        "customer": "Ann Miller",
+        "items": [{"name": "2 chairs", "price": 190.0}, {"name": "1 table", "price": 120.5}],
+        "total": 310.5,
+        "currency": "EUR",
+    }
+    count, forced = map(int, re.search(r"(\d+) tokens, (\d+) of them forced", out).groups())
+    assert forced * 61 >= count * 30
 
 
 def test_documented_commands(tmp_path, monkeypatch):
