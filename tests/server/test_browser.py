@@ -135,6 +135,29 @@ def test_generating_with_a_grammar_that_is_wrong(page):
     assert page.is_enabled("#generate")
 
 
+def test_generating_with_too_few_tokens(page):
+    """What is said of the number of tokens stays, though the page was about to look at the text."""
+    page.select_option("#kind", "regex")
+    page.fill("#grammar", "[a-z]{20000}")
+    page.fill("#text", "abc")
+    page.fill("#max-tokens", "9")
+    page.click("#generate")
+    sync_api.expect(page.locator("#grammar-error, #refusal").filter(has_text="20")).to_be_visible()
+    page.wait_for_timeout(500)
+    sync_api.expect(page.locator("#grammar-error, #refusal").filter(has_text="20")).to_be_visible()
+    assert not summary(page)
+    assert page.is_enabled("#generate")
+
+
+def test_the_end_is_no_text_to_write(page):
+    page.select_option("#kind", "regex")
+    page.fill("#grammar", "ab?")
+    page.fill("#text", "a")
+    assert "complete" in summary(page)
+    assert page.text_content("#allowed .more") == "the end"
+    assert [chip.text_content() for chip in page.query_selector_all("#allowed button")] == ["b"]
+
+
 def test_stopping(browser, serve):
     """With a model that takes long."""
     context = browser.new_context()
@@ -142,7 +165,7 @@ def test_stopping(browser, serve):
         page = context.new_page()
         page.goto(address)
         page.select_option("#kind", "regex")
-        page.fill("#grammar", "[a-z]{20000}")
+        page.fill("#grammar", "[a-z]{800}")
         page.fill("#max-tokens", "900")
         page.click("#generate")
         page.wait_for_selector("#stop:enabled", timeout=60_000)

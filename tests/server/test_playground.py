@@ -62,6 +62,8 @@ def test_the_cursor(http):
     assert {"P", "R"} <= set(inside["next_bytes"])
     end = inspect(http, text='{"city":"Paris"}', cursor=16)["cursor"]
     assert end["can_end"]
+    assert {token["kind"] for token in end["tokens"]} == {"stop"}
+    assert {token["kind"] for token in inside["tokens"]} == {"free"}
     assert end["vocabulary"] > 100_000
 
 

@@ -9,7 +9,8 @@ Each token of the text is of one of four kinds:
 - ``unreached``: it comes after one that does not.
 
 At the cursor there is more: how many tokens fit and some of them, the bytes that may come next, the text that must
-come, and how long the mask took. Nothing here needs the model: only its vocabulary.
+come, and how long the mask took. Tokens that would end the text are marked ``stop`` there. Nothing here needs the
+model: only its vocabulary.
 """
 
 from __future__ import annotations
@@ -141,12 +142,13 @@ class Inspector:
 
     def _describe(self, mask: Mask) -> dict[str, Any]:
         ids = np.flatnonzero(mask.allowed)[:_SHOWN_TOKENS].tolist()
+        stops = set(self._matcher.stop_token_ids)
         ended = self._matcher.is_terminated()
         return {
             "allowed": mask.count,
             "vocabulary": self._info.vocab_size,
             "mask_us": round(mask.seconds * 1e6, 1),
-            "tokens": [self._plain(token, "free") for token in ids],
+            "tokens": [self._plain(token, "stop" if token in stops else "free") for token in ids],
             "can_end": self._matcher.is_completed(),
             "is_terminated": ended,
             "must": "" if ended else self._matcher.find_jump_forward_string(),

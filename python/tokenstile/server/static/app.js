@@ -6,7 +6,7 @@ import { findPointer, lineRange } from "/static/places.js";
 const $ = (id) => document.getElementById(id);
 const FIELDS = ["kind", "grammar", "prompt", "text", "temperature", "max-tokens"];
 const BOXES = ["compact", "any-spelling", "held"];
-const DEFAULTS = { temperature: "0", "max-tokens": "120", compact: false, "any-spelling": false, held: true };
+const DEFAULTS = { temperature: "0", "max-tokens": "200", compact: false, "any-spelling": false, held: true };
 const PAUSE_MS = 180;
 
 let tokens = null; // the ids of the text, while it is just what the model wrote
@@ -204,7 +204,8 @@ function showCursor(cursor) {
     pair.append(element("dt", name), element("dd", value, "mono"));
     return pair;
   }));
-  const chips = cursor.tokens.filter((token) => token.bytes).map((token) => {
+  // The end is no text that could be written.
+  const chips = cursor.tokens.filter((token) => token.bytes && !(token.kind === "stop" && cursor.can_end)).map((token) => {
     const chip = element("button", token.text.replaceAll(" ", "␣"));
     chip.type = "button";
     chip.title = `token ${token.id}`;
@@ -255,8 +256,16 @@ function structure() {
   return { [kind]: given, disable_any_whitespace: $("compact").checked, spelling: spelling() };
 }
 
+// Nothing that was asked before is shown any more.
+function forgetQuestions() {
+  clearTimeout(timer);
+  timer = null;
+  asked += 1;
+}
+
 async function generate() {
   generation?.abort();
+  forgetQuestions();
   const own = (generation = new AbortController());
   const body = {
     messages: [{ role: "user", content: $("prompt").value }],
