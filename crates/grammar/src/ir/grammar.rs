@@ -26,6 +26,8 @@ pub struct RuleOptions {
     pub temperature: Option<f32>,
     /// What it matches is a JSON array of which no two items are equal.
     pub distinct_items: bool,
+    /// The JSON Pointer of the schema that such an array comes from, for messages.
+    pub distinct_at: Option<String>,
 }
 
 impl RuleOptions {

@@ -270,6 +270,7 @@ fn options(options: &RuleOptions) -> String {
         lazy,
         temperature,
         distinct_items,
+        distinct_at,
     } = options;
     let what = if stop_capture.is_some() { "stop" } else { "suffix" };
     let shown: Vec<String> = [
@@ -280,7 +281,10 @@ fn options(options: &RuleOptions) -> String {
         stop_capture.as_deref().map(|name| format!("stop_capture={}", quoted(name))),
         lazy.then(|| "lazy".to_owned()),
         temperature.map(|value| format!("temperature={value}")),
-        distinct_items.then(|| "distinct_items".to_owned()),
+        distinct_items.then(|| match distinct_at {
+            Some(place) => format!("distinct_items={}", quoted(place)),
+            None => "distinct_items".to_owned(),
+        }),
     ]
     .into_iter()
     .flatten()

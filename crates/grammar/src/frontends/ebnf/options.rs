@@ -144,8 +144,9 @@ impl<'s> Reader<'s> {
                 options.lazy = true;
             }
             "distinct_items" => {
-                needs(false, "no value")?;
                 options.distinct_items = true;
+                options.distinct_at =
+                    if has_value { Some(self.text("the place of an array")?) } else { None };
             }
             "capture" if has_value => options.capture = Some(self.capture_name()?),
             "capture" => options.capture = Some(rule.to_owned()),
@@ -191,15 +192,21 @@ impl<'s> Reader<'s> {
 
     fn capture_name(&mut self) -> Result<String> {
         let at = self.at;
-        if self.peek() != Some(b'"') {
-            return Err(Error::syntax(self.source, at, "the name of a capture stands in double quotes"));
-        }
-        let (name, after) = string_literal(self.source, at, Context::Literal)?;
-        self.at = after;
+        let name = self.text("the name of a capture")?;
         if name.is_empty() {
             return Err(Error::syntax(self.source, at, "the name of a capture is empty"));
         }
-        Ok(name.into_owned())
+        Ok(name)
+    }
+
+    fn text(&mut self, what: &str) -> Result<String> {
+        let at = self.at;
+        if self.peek() != Some(b'"') {
+            return Err(Error::syntax(self.source, at, format!("{what} stands in double quotes")));
+        }
+        let (text, after) = string_literal(self.source, at, Context::Literal)?;
+        self.at = after;
+        Ok(text.into_owned())
     }
 }
 

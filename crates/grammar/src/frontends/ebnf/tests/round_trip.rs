@@ -186,8 +186,9 @@ fn plans() -> impl Strategy<Value = Plan> {
 fn options() -> impl Strategy<Value = RuleOptions> {
     let count = || prop::option::of(0..2_000_000_000_u32);
     let temperature = prop::option::of((0.0..1.0e30_f32).prop_map(|value| value));
-    (count(), count(), prop::option::of(".{1,5}"), any::<bool>(), temperature, any::<bool>()).prop_map(
-        |(max_tokens, max_chars, capture, lazy, temperature, distinct_items)| RuleOptions {
+    let text = || prop::option::of(".{1,5}");
+    (count(), count(), text(), any::<bool>(), temperature, any::<bool>(), text()).prop_map(
+        |(max_tokens, max_chars, capture, lazy, temperature, distinct_items, place)| RuleOptions {
             hidden_bytes: max_chars.unwrap_or(0) % 3 + u32::from(lazy),
             stop_capture: capture.clone().filter(|_| lazy),
             max_tokens,
@@ -196,6 +197,7 @@ fn options() -> impl Strategy<Value = RuleOptions> {
             lazy,
             temperature,
             distinct_items,
+            distinct_at: place.filter(|_| distinct_items),
         },
     )
 }

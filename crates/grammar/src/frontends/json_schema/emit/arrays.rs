@@ -81,9 +81,16 @@ impl Emitter<'_> {
         let body = self.items(&ArrayShape { max, ..shape.clone() }, around, depth)?;
         let name = format!("distinct_{}", self.builder().rule_count());
         let rule = self.builder().declare(name);
-        let options = RuleOptions { distinct_items: true, ..RuleOptions::default() };
+        let options =
+            RuleOptions { distinct_items: true, distinct_at: self.array_at(), ..RuleOptions::default() };
         self.builder().define(rule, body, options);
         Ok(Some(self.builder().rule(rule)))
+    }
+
+    /// The JSON Pointer of the schema whose arrays are being written, if it is one.
+    fn array_at(&self) -> Option<String> {
+        let schema = self.schema_with(self.array_of?, Some("uniqueItems"))?;
+        Some(self.expander.documents.pointer(schema))
     }
 
     /// A sequence: the prefix, as far as it is there, and the rest.

@@ -57,6 +57,8 @@ pub(super) struct Emitter<'b> {
     free: Option<ExprId>,
     /// Any text of the style, up to what ends it, once somebody has asked for it.
     raw: Option<ExprId>,
+    /// The formula whose arrays are being written.
+    array_of: Option<FormulaId>,
     /// Whether the rule of any array and object may be one that was made before. That one is made of the schema that allows
     /// anything, which has to do without it.
     is_particular: bool,
@@ -125,6 +127,7 @@ impl<'b> Emitter<'b> {
             usual_scalars: [None; 48],
             contents: FxHashMap::default(),
             pending: Vec::new(),
+            array_of: None,
             free: None,
             raw: None,
             is_particular: root != FormulaId::ANY,
@@ -371,6 +374,7 @@ impl Emitter<'_> {
 
     fn containers(&mut self, formula: FormulaId, depth: Depth, set: &ValueSet) -> Result<ExprId> {
         let mut alternatives = Vec::new();
+        self.array_of = Some(formula);
         for shape in &set.arrays {
             let expr = match self.array(shape, depth) {
                 Err(error) if self.widens(&error, formula) => {
