@@ -387,6 +387,82 @@ def test_several_items_that_must_differ_take_no_budget(compiler):
     with pytest.raises(xgr.TokenBudgetError, match="two items or more of which none are equal") as caught:
         xgr.GrammarMatcher(compiled, max_tokens=1000)
     assert caught.value.tokens_needed is None
+    assert caught.value.pointer == ""
     # Strings are told apart by the grammar itself.
     strings = compiler.compile_json_schema({**schema, "items": {"type": "string"}})
     assert xgr.GrammarMatcher(strings, max_tokens=1000).tokens_needed
+
+
+def test_the_array_that_takes_no_budget_is_named_with_its_place_and_what_to_do(compiler, info):
+    array = {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": ["number", "array"]}}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "object", "properties": {"b": array}, "required": ["b"]}},
+    }
+    error = r"the array of the schema at /properties/a/properties/b must have two items.*`minItems`.*without a budget"
+    compiled = compiler.compile_json_schema(schema)
+    again = xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), info)
+    for one in (compiled, again):
+        with pytest.raises(xgr.TokenBudgetError, match=error) as caught:
+            xgr.GrammarMatcher(one, max_tokens=1000)
+        assert caught.value.pointer == "/properties/a/properties/b"
+        assert pickle.loads(pickle.dumps(caught.value)).pointer == caught.value.pointer
+    numbers = compiler.compile_grammar(
+        'root ::= list\nlist[distinct_items] ::= "[" n "," n "]"\nn ::= [1-9] [0-9]*\n'
+    )
+    with pytest.raises(xgr.TokenBudgetError, match="the array of the rule `list` must") as caught:
+        xgr.GrammarMatcher(numbers, max_tokens=1000)
+    assert caught.value.pointer is None
+
+
+NAMES = [f"{first}_{second}" for first in ("note", "name", "number") for second in "abcde"]
+SLOW_ONCE = {
+    "fifteen names in any order among any others": {
+        "type": "object",
+        "properties": dict.fromkeys([*NAMES, "remark"], WORD),
+        "required": NAMES,
+    },
+    "one key of any name": {"type": "object", "minProperties": 1},
+    "few names of many": {
+        "type": "object",
+        "properties": {name: {"type": "integer"} for name in NAMES},
+        "required": NAMES[:4],
+        "maxProperties": 12,
+    },
+    "a date somewhere in a text": {
+        "type": "object",
+        "properties": {"day": {"type": "string", "pattern": r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$"}},
+        "required": ["day"],
+    },
+    "a path or nothing": {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "pattern": r"^(/[a-z0-9._~-]+(%[0-9a-f]{2})*)*$"},
+            "size": {"type": "number"},
+        },
+        "required": ["path", "size"],
+    },
+    "two kinds of objects": {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"kind": {"const": kind}, **dict.fromkeys(names, WORD)},
+                "required": ["kind", *names],
+            }
+            for kind, names in (("first", NAMES[:3]), ("second", NAMES[2:6]))
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("name", SLOW_ONCE)
+def test_masks_are_what_is_accepted_where_they_were_slow(compiler, info, name, strict):
+    random.seed(len(name))
+    compiled = compiler.compile_json_schema(SLOW_ONCE[name], strict_mode=strict, any_order=True)
+    needed = least(compiled)
+    for more in (0, 1, 5, 20, 150):
+        for choose in (any_token, dearest):
+            tokens = walk(xgr.GrammarMatcher(compiled, max_tokens=needed + more), info.vocab_size, choose)
+            assert len(tokens) <= needed + more
+            json.loads(text_of(info, tokens))

@@ -190,22 +190,30 @@ class MatcherError(TokenstileError, RuntimeError):
 
 
 class TokenBudgetError(TokenstileError, ValueError, RuntimeError):
-    """``max_tokens`` is too small for any output, or the vocabulary cannot spell any.
+    """``max_tokens`` is too small for any output, or it is not known how many tokens would be enough.
 
-    What to do: ask for at least ``tokens_needed``.
+    What to do: ask for at least ``tokens_needed``. Where that is None ask without one, or change what ``pointer`` names.
     """
 
     max_tokens: int | None
     """What was asked for."""
     tokens_needed: int | None
-    """What is enough; None if no output is known that the vocabulary can spell."""
+    """What is enough; None if that is not known."""
+    pointer: str | None
+    """The JSON Pointer of the schema whose array must have several items that differ, if that is why."""
 
     def __init__(
-        self, report: str = "", *, max_tokens: int | None = None, tokens_needed: int | None = None
+        self,
+        report: str = "",
+        *,
+        max_tokens: int | None = None,
+        tokens_needed: int | None = None,
+        pointer: str | None = None,
     ) -> None:
         super().__init__(report)
         self.max_tokens = max_tokens
         self.tokens_needed = tokens_needed
+        self.pointer = pointer
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), self.args, self.__dict__

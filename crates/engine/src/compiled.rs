@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
+use tokenstile_grammar::ir::Rule;
 use tokenstile_grammar::machine::Machine;
 use tokenstile_grammar::{Budget, Error, ErrorKind, Grammar, Result, passes};
 
+use crate::budget::BudgetError;
 use crate::completion::{Completion, NodeCosts};
 use crate::generation::Generation;
 use crate::limits::EngineLimits;
@@ -94,6 +96,16 @@ impl CompiledGrammar {
             return Ok(self.grammar.get_or_init(|| made));
         }
         self.grammar.get().ok_or_else(|| Error::new(ErrorKind::Invalid, "the machine has no grammar"))
+    }
+
+    /// The error with the place of the array that it speaks of, where that comes from a schema.
+    pub(crate) fn place_budget_error(&self, error: BudgetError) -> BudgetError {
+        let BudgetError::Repeats { rule, .. } = &error else { return error };
+        let named = |(_, one): (_, &Rule)| one.name == *rule && one.options.distinct_items;
+        let grammar = self.grammar.get();
+        let found = grammar.and_then(|grammar| grammar.rules().find(|&one| named(one)));
+        let pointer = found.and_then(|(_, rule)| rule.options.distinct_at.clone());
+        BudgetError::Repeats { rule: rule.clone(), pointer }
     }
 
     /// The vocabulary that it was compiled for.

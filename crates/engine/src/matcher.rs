@@ -112,6 +112,7 @@ impl Matcher {
         let completion = self.compiled.completion(&self.generation, &barred);
         let needs_stop = !self.terminate_without_stop_token && !self.stop_tokens.is_empty();
         TokenBudget::new(max_tokens, completion, needs_stop, &self.generation, start)
+            .map_err(|error| self.compiled.place_budget_error(error))
     }
 
     /// How many tokens may still come, if they are counted.

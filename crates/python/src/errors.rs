@@ -75,12 +75,16 @@ pub(crate) fn matcher(py: Python<'_>, message: impl Into<String>) -> PyErr {
 }
 
 /// A number of tokens that is too small for any output.
-pub(crate) fn token_budget(py: Python<'_>, error: BudgetError) -> PyErr {
+pub(crate) fn token_budget(py: Python<'_>, error: &BudgetError) -> PyErr {
     let details = || -> PyResult<PyErr> {
         let keywords = PyDict::new(py);
-        if let BudgetError::TooSmall { max_tokens, needed } = error {
-            keywords.set_item("max_tokens", max_tokens)?;
-            keywords.set_item("tokens_needed", needed)?;
+        match error {
+            BudgetError::TooSmall { max_tokens, needed } => {
+                keywords.set_item("max_tokens", max_tokens)?;
+                keywords.set_item("tokens_needed", needed)?;
+            }
+            BudgetError::Repeats { pointer, .. } => keywords.set_item("pointer", pointer)?,
+            BudgetError::Unspellable => {}
         }
         let class = py.import("tokenstile.exceptions")?.getattr("TokenBudgetError")?;
         Ok(PyErr::from_value(class.call((error.to_string(),), Some(&keywords))?))

@@ -90,7 +90,7 @@ impl GrammarMatcher {
         };
         // Costs are found for the whole grammar at once, which takes time for a large one.
         let matcher = py.detach(|| Matcher::with_budget(Arc::clone(compiled), options));
-        let mut matcher = matcher.map_err(|error| errors::token_budget(py, error))?;
+        let mut matcher = matcher.map_err(|error| errors::token_budget(py, &error))?;
         if let Some(callback) = on_capture.as_ref() {
             if !callback.bind(py).is_callable() {
                 return Err(errors::argument(py, "on_capture must be callable"));

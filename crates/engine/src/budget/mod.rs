@@ -18,23 +18,28 @@
 //! Far from the end of the budget nothing can become too dear with one token, and the mask is what it is without a budget.
 //! Near it, the mask is narrowed.
 //!
+//! - `kept`: what narrowing a mask came to, for the limits that it holds for.
 //! - `narrowing`: which tokens of a mask can be afforded.
 //! - `plain`: where a text of certain characters leads, for all tokens made of them at one stroke.
 
+mod kept;
 mod narrowing;
 mod plain;
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::completion::{Completion, Cost};
 use crate::config::SetId;
 use crate::generation::Generation;
-use crate::mask::has_bit;
+use crate::mask::{has_bit, set_bit};
 use crate::terminal::NO_END;
+pub(crate) use kept::Kept;
 use narrowing::Narrowing;
 
 /// Why a matcher cannot keep within its budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BudgetError {
     /// No text is known that is so short.
     #[error("a budget of {max_tokens} tokens is too small: the shortest output that is known takes {needed}")]
@@ -50,11 +55,26 @@ pub enum BudgetError {
     )]
     Unspellable,
     /// Items that must differ have to come.
-    #[error(
-        "no budget can be kept: the grammar has an array that must have two items or more of which none are equal, and it is \
-         not known what it takes to complete it"
-    )]
-    Repeats,
+    #[error("no budget can be kept: {}", repeats(rule, pointer.as_deref()))]
+    Repeats {
+        /// The rule of the array.
+        rule: String,
+        /// The JSON Pointer of its schema, if it has one.
+        pointer: Option<String>,
+    },
+}
+
+fn repeats(rule: &str, pointer: Option<&str>) -> String {
+    let place = match pointer {
+        Some("") => "of the whole schema".to_owned(),
+        Some(pointer) => format!("of the schema at {pointer}"),
+        None => format!("of the rule `{rule}`"),
+    };
+    format!(
+        "the array {place} must have two items or more of which none are equal, and it is not known what it takes to complete \
+         it; let it have fewer (`minItems` of at most 1), let items be equal (no `uniqueItems`), let them be strings or values \
+         from an `enum`, or ask for an output without a budget"
+    )
 }
 
 /// How many tokens are set aside for items that have to differ from those before.
@@ -82,8 +102,9 @@ impl TokenBudget {
     ) -> Result<Self, BudgetError> {
         // Less than what cannot be known, so that this can never be afforded.
         let max_tokens = max_tokens.min(NO_END - 1);
-        if completion.repeats(generation) {
-            return Err(BudgetError::Repeats);
+        if let Some(rule) = completion.repeats(generation) {
+            let rule = generation.machine().rule(rule).name.clone();
+            return Err(BudgetError::Repeats { rule, pointer: None });
         }
         let budget = TokenBudget { max_tokens, completion, uneven: Vec::new(), needs_stop };
         match budget.needed(generation, start) {
@@ -141,20 +162,19 @@ impl TokenBudget {
 
     /// Whether so many tokens, without the one that stops, are enough from `config` on.
     fn is_enough(&self, generation: &Generation, config: SetId, tokens: u32) -> bool {
-        if generation.is_settled(config) {
-            let plain = generation.forgetful(config).unwrap_or(config);
-            return self.is_enough_for_parts(generation, plain, tokens);
-        }
         let plain = generation.forgetful(config).unwrap_or(config);
-        self.is_enough_for_parts(generation, plain, tokens)
+        if generation.is_settled(config) {
+            return self.needed_for_parts(generation, plain, tokens) <= tokens;
+        }
+        self.needed_for_parts(generation, plain, tokens) <= tokens
             && (self.cost(generation, plain).most.saturating_add(SET_ASIDE) <= tokens
                 || self.completion.joined_cost(generation, config) <= tokens)
     }
 
-    /// The same where items need not differ.
-    fn is_enough_for_parts(&self, generation: &Generation, config: SetId, tokens: u32) -> bool {
-        self.cost(generation, config).least <= tokens
-            || self.completion.joined_cost(generation, config) <= tokens
+    /// What is needed from `config` on where items need not differ, or more than that but no more than `tokens`.
+    fn needed_for_parts(&self, generation: &Generation, config: SetId, tokens: u32) -> u32 {
+        let least = self.cost(generation, config).least;
+        if least <= tokens { least } else { least.min(self.completion.joined_cost(generation, config)) }
     }
 
     /// How much is set aside.
@@ -188,8 +208,9 @@ impl TokenBudget {
     /// Whether no token can become too dear where `left` tokens are left.
     pub(crate) fn is_far(&self, generation: &Generation, config: SetId, left: u32) -> bool {
         let growth = self.completion.nodes.growth(generation.longest_token() as usize);
-        let most = self.cost(generation, config).most + Self::set_aside(generation);
-        most + growth + u32::from(self.needs_stop) < left
+        let Cost { most, after_token, .. } = self.cost(generation, config);
+        let most_after = after_token.min(most + growth) + Self::set_aside(generation);
+        most_after + u32::from(self.needs_stop) < left
     }
 
     /// Whether a row has a token that is text.
@@ -206,7 +227,7 @@ impl TokenBudget {
         let limit = left.checked_sub(1 + u32::from(self.needs_stop));
         let config = generation.timeless(config);
         if !generation.machine().compares_items {
-            Narrowing::new(self, generation, config, limit).run(row);
+            self.narrow_as_before(generation, config, limit, row);
             return true;
         }
         // Behind most tokens items differ whatever those before were, and the others are read one by one.
@@ -220,5 +241,27 @@ impl TokenBudget {
             row.copy_from_slice(&before);
         }
         is_kept
+    }
+
+    /// Narrows a mask, if need be, where items need not differ.
+    fn narrow_as_before(&self, generation: &Generation, config: SetId, limit: Option<u32>, row: &mut [u32]) {
+        // Whether these are in the mask before depends on the matcher, and so they are decided for themselves.
+        let barred: SmallVec<[u32; 8]> =
+            self.barred().iter().copied().filter(|&token| has_bit(row, token)).collect();
+        let mut is_kept =
+            |limit| self.completion.with_kept(config, |kept| kept.apply(limit, row)) == Some(true);
+        if limit.is_some_and(&mut is_kept) {
+            if !barred.is_empty() {
+                barred.iter().for_each(|&token| set_bit(row, token));
+                let mut narrowing = Narrowing::new(self, generation, config, limit);
+                barred.iter().for_each(|&token| narrowing.decide(token, row));
+            }
+            return;
+        }
+        let before = row.to_vec();
+        let limits = Narrowing::new(self, generation, config, limit).run(row);
+        if let Some(kept) = Kept::new(limits, &before, row).filter(|_| limit.is_some()) {
+            self.completion.keep(generation, config, kept);
+        }
     }
 }

@@ -19,10 +19,11 @@ use tokenstile_grammar::ir::TokenSet;
 use tokenstile_grammar::machine::ListId;
 
 use super::TokenBudget;
+use super::kept::Limits;
 use super::plain::{Configs, PlainText};
 use crate::config::SetId;
 use crate::generation::Generation;
-use crate::mask::{Row, clear_bit, has_bit};
+use crate::mask::{Row, clear_bit, has_bit, set_bit};
 use crate::vocab::TokenId;
 use crate::vocab::plain_rows::count_characters;
 use crate::vocab::shapes::{KindSet, characters_of, meets};
@@ -32,14 +33,23 @@ use crate::vocab::trie::{NodeIndex, Trie};
 /// so that tests with few tokens come to all ways of narrowing.
 const FEW: u32 = if cfg!(debug_assertions) { 6 } else { 256 };
 
+/// A mask with at most so many tokens is followed without looking at where text leads.
+const LITTLE: u32 = if cfg!(debug_assertions) { 12 } else { 2_048 };
+
 /// A subtree with fewer tokens than this is followed token by token.
 const WORTH_A_STROKE: usize = if cfg!(debug_assertions) { 2 } else { 64 };
 
 /// How much is spent on where text leads, in all: one for a configuration that counts, several for others.
 const MOST_SPENT: usize = 2_048;
 
+/// Where text passes by more other places than this, in nodes of the trie, each of its tokens is followed.
+const MOST_UNUSUAL: usize = 4_096;
+
 /// Where so many ways are open at once, text does not lead back to where it began.
 const MOST_OPEN: usize = 8;
+
+/// Of nodes that are as high as this is not known how long the tokens below them are.
+const MOST_HEIGHT: usize = 255;
 
 /// How many judgements are at hand, at a place that follows from the configuration.
 const AT_HAND: usize = 256;
@@ -52,8 +62,8 @@ pub(super) struct Narrowing<'b> {
     start: SetId,
     /// What may be needed after a token; none if nothing can be afforded.
     limit: Option<u32>,
-    /// The greatest cost where no token of so many bytes can become too dear, by their number; none if there is none.
-    allowances: [Option<u32>; 256],
+    /// The limits for which all verdicts until now hold.
+    limits: Limits,
     judgements: FxHashMap<SetId, Judgement>,
     at_hand: [(SetId, Judgement); AT_HAND],
     /// Whether a key of others is being read, at hand in the same way.
@@ -70,6 +80,8 @@ pub(super) struct Narrowing<'b> {
 struct Judgement {
     /// Its greatest cost.
     most: u32,
+    /// The greatest after any token.
+    after_token: u32,
     /// Whether it can be afforded, if anybody asked.
     is_enough: Option<bool>,
 }
@@ -110,15 +122,13 @@ impl<'b> Narrowing<'b> {
     ) -> Self {
         let text = PlainText::none(generation);
         let strokes = Strokes { text, tokens: None, known: FxHashMap::default(), left: MOST_SPENT };
-        let growth = |bytes| budget.completion.nodes.growth(bytes);
-        let allowance = |bytes| limit.filter(|_| bytes < 255)?.checked_sub(growth(bytes));
-        let nothing = (SetId::DEAD, Judgement { most: 0, is_enough: None });
+        let nothing = (SetId::DEAD, Judgement { most: 0, after_token: 0, is_enough: None });
         Narrowing {
             budget,
             generation,
             start,
             limit,
-            allowances: std::array::from_fn(allowance),
+            limits: Limits::ANY,
             judgements: FxHashMap::default(),
             at_hand: [nothing; AT_HAND],
             keys_at_hand: [(SetId::DEAD, false); AT_HAND],
@@ -128,21 +138,80 @@ impl<'b> Narrowing<'b> {
         }
     }
 
-    /// Takes out of `row` the tokens that cannot be afforded.
-    pub(super) fn run(mut self, row: &mut [u32]) {
+    /// Takes out of `row` the tokens that cannot be afforded. For which limits these are the same.
+    pub(super) fn run(mut self, row: &mut [u32]) -> Limits {
         let is_few = row.iter().map(|word| word.count_ones()).sum::<u32>() <= FEW;
         if is_few || !self.named.is_empty() {
-            return self.narrow_each(row);
+            self.narrow_each(row);
+        } else {
+            self.narrow_along_trie(row);
         }
+        self.limits
+    }
+
+    fn narrow_along_trie(&mut self, row: &mut [u32]) {
         let generation = self.generation;
-        let text = PlainText::around(generation, self.start);
-        self.strokes.tokens = Some(generation.tokens().index().plain_rows().get(text.kinds(), u32::MAX));
-        self.strokes.text = text;
+        // In white space and numbers little is text.
+        let has_text = row.iter().map(|word| word.count_ones()).sum::<u32>() > LITTLE;
+        if has_text {
+            let text = PlainText::around(generation, self.start);
+            self.strokes.tokens = Some(generation.tokens().index().plain_rows().get(text.kinds(), u32::MAX));
+            self.strokes.text = text;
+        }
         let config = generation.without_texts(self.start);
         let forgets = config != self.start;
         let start = Place { node: Trie::ROOT, config, depth: 0, lacks: 0, forgets };
-        let others = self.follow(vec![start], row);
+        let is_done = has_text && self.decide_mostly(start, row);
+        let others = if is_done { vec![start] } else { self.follow(vec![start], row) };
         self.follow_others(others, row);
+    }
+
+    /// Decides the tokens of the text at one stroke where most text leads to one place and some leads elsewhere, as where a
+    /// key begins that may be any, or one of certain ones: as though all of it led there, and then those tokens again that
+    /// pass by other places. Whether that could be done; if not, the row is as it was.
+    fn decide_mostly(&mut self, start: Place, row: &mut [u32]) -> bool {
+        let (generation, trie) = (self.generation, self.generation.tokens().index().trie());
+        if self.stroke(start).is_some() {
+            return false;
+        }
+        let Some(usual) = self.strokes.text.usual(start.config, &mut self.strokes.left) else { return false };
+        let is_enough = self.is_enough(usual.config);
+        let before = row.to_vec();
+        if let Some(text) = self.strokes.tokens.as_ref().filter(|_| !is_enough) {
+            row.iter_mut().zip(text.words()).for_each(|(word, text)| *word &= !text);
+        }
+        let (kinds, shapes) = (self.strokes.text.kinds(), generation.tokens().index().shapes());
+        let mut left = MOST_UNUSUAL;
+        let mut stack = vec![start];
+        while let Some(place) = stack.pop() {
+            // From the usual place only some characters lead elsewhere.
+            let is_usual = generation.without_texts(place.config) == usual.config;
+            for child in trie.children(place.node) {
+                let byte = trie.byte(child);
+                let comes_there =
+                    is_usual || usual.has_usual_leads && place.node == Trie::ROOT && byte >= 0x80;
+                let stays = shapes.characters_at(child) & usual.unusual == 0;
+                if comes_there && stays || !meets(kinds, byte, byte) {
+                    continue;
+                }
+                let Some(next) = self.step(trie, place, child) else { continue };
+                if left == 0 {
+                    row.copy_from_slice(&before);
+                    return false;
+                }
+                left -= 1;
+                let tokens = trie.tokens_of(child);
+                if !tokens.is_empty() && generation.without_texts(next.config) != usual.config {
+                    let decide = if self.is_enough(next.config) { set_bit } else { clear_bit };
+                    let tokens = tokens.iter().filter(|&&token| has_bit(&before, token));
+                    tokens.for_each(|&token| decide(row, token));
+                }
+                if !trie.is_leaf(child) {
+                    stack.push(next);
+                }
+            }
+        }
+        true
     }
 
     /// Looks again at a token that is left.
@@ -240,7 +309,7 @@ impl<'b> Narrowing<'b> {
     /// Decides the tokens of the text below a place, if that can be done at one stroke.
     fn decide_text(&mut self, trie: &Trie, place: Place, row: &mut [u32]) -> bool {
         let range = trie.token_range(place.node);
-        if place.lacks > 0 || range.len() < WORTH_A_STROKE {
+        if place.lacks > 0 || range.len() < WORTH_A_STROKE || self.strokes.tokens.is_none() {
             return false;
         }
         let (Some(stroke), Some(text)) = (self.stroke(place), &self.strokes.tokens) else { return false };
@@ -364,9 +433,8 @@ impl<'b> Narrowing<'b> {
         }
         // Where its list needs a key that is unlike those before it matters what this one was.
         let needs_keys = &self.budget.completion.nodes.needs_keys;
-        let is_needed = |list: ListId| needs_keys[list.0 as usize];
-        let mattered =
-            needs_keys.contains(&true) && self.generation.lists_of_other_keys(before).any(is_needed);
+        let may_need = |list: ListId| needs_keys[list.0 as usize];
+        let mattered = needs_keys.contains(&true) && self.generation.needs_keys_after(before, may_need);
         !mattered && !self.generation.is_before_value(config)
     }
 
@@ -388,8 +456,10 @@ impl<'b> Narrowing<'b> {
             return judgement;
         }
         let (budget, generation) = (self.budget, self.generation);
-        let most = || budget.cost(generation, config).most + TokenBudget::set_aside(generation);
-        let judge = || Judgement { most: most(), is_enough: None };
+        let judge = || {
+            let (cost, aside) = (budget.cost(generation, config), TokenBudget::set_aside(generation));
+            Judgement { most: cost.most + aside, after_token: cost.after_token + aside, is_enough: None }
+        };
         let judgement = *self.judgements.entry(config).or_insert_with(judge);
         self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
         judgement
@@ -400,7 +470,18 @@ impl<'b> Narrowing<'b> {
         let judgement = self.judgement(config);
         judgement.is_enough.unwrap_or_else(|| {
             let (budget, generation) = (self.budget, self.generation);
-            let is_enough = self.limit.is_some_and(|limit| budget.is_enough(generation, config, limit));
+            let is_enough = self.limit.is_some_and(|limit| {
+                if generation.machine().compares_items {
+                    return budget.is_enough(generation, config, limit);
+                }
+                let needed = budget.needed_for_parts(generation, config, limit);
+                if needed <= limit {
+                    self.limits.stays(needed);
+                } else {
+                    self.limits.goes(needed);
+                }
+                needed <= limit
+            });
             let judgement = Judgement { is_enough: Some(is_enough), ..judgement };
             self.judgements.insert(config, judgement);
             self.at_hand[config.0 as usize % AT_HAND] = (config, judgement);
@@ -412,8 +493,18 @@ impl<'b> Narrowing<'b> {
     fn is_within(&mut self, trie: &Trie, node: NodeIndex, config: SetId) -> bool {
         match trie.heights()[node as usize] {
             0 => self.is_enough(config),
-            height => self.allowances[usize::from(height)]
-                .is_some_and(|allowance| self.judgement(config).most <= allowance),
+            height => {
+                let Judgement { most, after_token, .. } = self.judgement(config);
+                let growth = self.budget.completion.nodes.growth(height.into());
+                let is_known = usize::from(height) < MOST_HEIGHT;
+                let after = if is_known { after_token.min(most + growth) } else { after_token };
+                let most_after = most.max(after);
+                let is_within = self.limit.is_some_and(|limit| most_after <= limit);
+                if is_within {
+                    self.limits.stays(most_after);
+                }
+                is_within
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::{SEQUENCES, TerminalId};
-use crate::vocab::shapes::{ASCII, JSON_TEXT, KindSet, OTHER, SPACES, meets};
+use crate::vocab::shapes::{ASCII, JSON_TEXT, KindSet, OTHER, SPACES, characters_of, meets};
 
 /// Where one character leads to so many places, whole or begun, text does not lead back to where it began.
 const MOST_AFTER: usize = 64;
@@ -29,6 +29,15 @@ pub(super) struct PlainText<'g> {
     counts: FxHashMap<(TerminalId, TerminalId), bool>,
     /// What a character leads to, by where it is read; none where that is too much.
     known: FxHashMap<SetId, Option<Configs>>,
+}
+
+/// Where most text leads.
+pub(super) struct Usual {
+    pub(super) config: SetId,
+    /// The kinds of the characters that lead elsewhere from there.
+    pub(super) unusual: KindSet,
+    /// Whether all characters of several bytes lead there from where the text begins.
+    pub(super) has_usual_leads: bool,
 }
 
 /// A terminal that takes fewer kinds than this is not what most tokens are made of: white space, or a number.
@@ -51,16 +60,10 @@ impl<'g> PlainText<'g> {
 
     /// The text that may come in most places around `config`: that of its widest terminal, or else that of JSON strings.
     pub(super) fn around(generation: &'g Generation, config: SetId) -> Self {
-        let terminals = generation.terminals();
-        let kinds = |kind: SymbolKind| match kind {
-            SymbolKind::Terminal(state) => {
-                let state = terminals.saturate(state);
-                terminals.endless(terminals.plain(state).unwrap_or(state)).kinds & (ASCII | OTHER | SPACES)
-            }
-            _ => 0,
-        };
         let items = generation.sets().items(config).iter().take(8);
-        let widest = items.map(|(symbol, _)| kinds(symbol.kind())).max_by_key(|kinds| kinds.count_ones());
+        let widest = items
+            .map(|(symbol, _)| kinds_of(generation, symbol.kind()))
+            .max_by_key(|kinds| kinds.count_ones());
         let kinds = widest.filter(|kinds| kinds.count_ones() >= WIDE).unwrap_or(JSON_TEXT);
         let ascii = std::array::from_fn(|byte| meets(kinds, byte as u8, byte as u8));
         PlainText { kinds, ascii, ..Self::none(generation) }
@@ -68,6 +71,39 @@ impl<'g> PlainText<'g> {
 
     pub(super) fn kinds(&self) -> KindSet {
         self.kinds
+    }
+
+    /// Where most text leads from `start`, and goes on to lead. None if there is no such place, or if it costs more than is
+    /// `left` to find.
+    pub(super) fn usual(&mut self, start: SetId, left: &mut usize) -> Option<Usual> {
+        let generation = self.generation;
+        let mut best: Option<Usual> = None;
+        for config in self.after(start, left)? {
+            let config = generation.without_texts(config);
+            *left = left.checked_sub(SEVERAL)?;
+            let unusual = self.unusual(config);
+            let is_best = best.as_ref().is_none_or(|best| unusual.count_ones() < best.unusual.count_ones());
+            if unusual.count_ones() * 2 < self.kinds.count_ones() && is_best {
+                best = Some(Usual { config, unusual, has_usual_leads: self.has_leads_to(start, config) });
+            }
+        }
+        best
+    }
+
+    /// The kinds of the characters that lead elsewhere than back.
+    fn unusual(&self, config: SetId) -> KindSet {
+        let generation = self.generation;
+        let leads_back =
+            |byte: u8| generation.without_texts(generation.step_with_alike(config, byte)) == config;
+        let bytes = (0..0x80_u8).filter(|&byte| self.ascii[usize::from(byte)] && !leads_back(byte));
+        let ascii = bytes.fold(0, |kinds, byte| kinds | characters_of(&[byte]));
+        if self.has_leads_to(config, config) { ascii } else { ascii | OTHER }
+    }
+
+    /// Whether all characters of several bytes lead from one configuration to another.
+    fn has_leads_to(&self, from: SetId, to: SetId) -> bool {
+        let leads = |&after: &SetId| self.generation.without_texts(after) == to;
+        self.after_leads(from).is_some_and(|after| after.iter().all(leads))
     }
 
     /// The configurations that a character of the text leads to. None if that costs more than is `left`, from which it is
@@ -110,11 +146,18 @@ impl<'g> PlainText<'g> {
                 add(&mut after, self.generation.step_with_alike(config, byte))?;
             }
         }
-        if self.kinds & OTHER != 0 {
-            for sequence in SEQUENCES {
-                for next in self.after_sequence(config, sequence)? {
-                    add(&mut after, next)?;
-                }
+        for next in self.after_leads(config)? {
+            add(&mut after, next)?;
+        }
+        Some(after)
+    }
+
+    /// What any character of several bytes leads to, unless that is too much.
+    fn after_leads(&self, config: SetId) -> Option<Configs> {
+        let mut after = Configs::new();
+        for sequence in SEQUENCES.iter().filter(|_| self.kinds & OTHER != 0) {
+            for next in self.after_sequence(config, sequence)? {
+                add(&mut after, next)?;
             }
         }
         Some(after)
@@ -134,6 +177,14 @@ impl<'g> PlainText<'g> {
         }
         Some(configs)
     }
+}
+
+/// The kinds of characters that a terminal takes, however many of them.
+fn kinds_of(generation: &Generation, kind: SymbolKind) -> KindSet {
+    let SymbolKind::Terminal(state) = kind else { return 0 };
+    let terminals = generation.terminals();
+    let state = terminals.saturate(state);
+    terminals.endless(terminals.plain(state).unwrap_or(state)).kinds & (ASCII | OTHER | SPACES)
 }
 
 /// Adds a configuration that is not dead; `None` if there are too many.

@@ -3,7 +3,8 @@
 //! A token reads so many bytes. It may end terminals and pop frames, which makes the text cheaper, and it may enter rules,
 //! which makes it dearer by what is then left of them. How much that can be is found for each node and each number of bytes
 //! from none up: a terminal passes on to what comes behind it with as many bytes less as it has at least, and a call goes
-//! into its rule with all of them. Numbers are too great rather than too small: the price is that masks are looked at a
+//! into its rule with all of them. A terminal that begins within a token begins with one of its first bytes, and behind those
+//! tokens are shorter: few go on for long behind a bracket, whatever the longest token is. Numbers are too great rather than too small: the price is that masks are looked at a
 //! little earlier than needed.
 
 use tokenstile_grammar::machine::{Edge, Label, List, ListId, Machine, MachineRuleId, MemberValue, NodeId};
@@ -11,7 +12,7 @@ use tokenstile_grammar::members::MostNeeded;
 
 use super::NodeCosts;
 use crate::generation::Generation;
-use crate::terminal::{NO_END, Shortest};
+use crate::terminal::{NO_END, Shortest, TerminalId};
 
 /// Tokens with more bytes than this are taken for several.
 const MOST_BYTES: usize = 128;
@@ -35,8 +36,19 @@ struct ListSizes {
     values: Vec<(NodeId, u32)>,
 }
 
-/// By the length of a token: how much it can add.
-pub(super) fn growth(generation: &Generation, costs: &NodeCosts, shortest: &mut Shortest) -> Vec<u32> {
+/// How much tokens can add to what is left of a text.
+#[derive(Default)]
+pub(super) struct Growth {
+    /// By the length of a token in bytes, up to the last: how much it can add to the greatest cost.
+    pub(super) by_bytes: Box<[u32]>,
+    /// By node: what may be left of its rule after any token that begins there.
+    pub(super) nodes: Box<[u32]>,
+    /// By list: what may be left of one member after any token, beside all those that are needed.
+    pub(super) members: Box<[u32]>,
+}
+
+/// How much tokens can add, by their length and by where they begin.
+pub(super) fn growth(generation: &Generation, costs: &NodeCosts, shortest: &mut Shortest) -> Growth {
     let machine = generation.machine();
     let bytes = (generation.longest_token() as usize).min(MOST_BYTES);
     let mut sizes = Sizes { generation, costs, least: least_bytes(generation, shortest), lists: Vec::new() };
@@ -50,27 +62,53 @@ pub(super) fn growth(generation: &Generation, costs: &NodeCosts, shortest: &mut 
         by_bytes.push(sizes.with_one_more(&by_bytes, &edges));
     }
     let greatest = |costs: &Vec<u32>| costs.iter().copied().max().unwrap_or(0);
-    by_bytes.iter().map(greatest).collect()
+    let growths = by_bytes.iter().map(greatest).collect();
+    // A longer token than was reckoned with adds as often more.
+    let is_longer = generation.longest_token() as usize > MOST_BYTES;
+    let last = by_bytes.pop().unwrap_or_default();
+    let nodes: Box<[u32]> = if is_longer { vec![NO_END; machine.nodes.len()].into() } else { last.into() };
+    let member = |list: &ListSizes| {
+        let values = list.values.iter().map(|&(node, _)| nodes[node.0 as usize]);
+        values.fold(list.member, u32::max)
+    };
+    let members = sizes.lists.iter().map(member).collect();
+    Growth { by_bytes: growths, nodes, members }
 }
 
 /// What is known of an edge that is a terminal: its least bytes, and the most that may be left of it.
 type TerminalSize = (u32, u32);
 
+/// The same, and how many bytes of a token there are at most from where the terminal begins.
+type EdgeSize = (u32, u32, usize);
+
 impl Sizes<'_> {
     /// The sizes of the terminals of all edges, by node.
-    fn edges(&self, shortest: &mut Shortest) -> Vec<Vec<TerminalSize>> {
+    fn edges(&self, shortest: &mut Shortest) -> Vec<Vec<EdgeSize>> {
         let terminals = self.generation.terminals();
+        let reaches = self.generation.tokens().index().trie().reaches();
+        let reach = |state: TerminalId| {
+            let row = terminals.row(state).iter();
+            let bytes = row.flat_map(|&(low, high, _)| &reaches[usize::from(low)..=usize::from(high)]);
+            match bytes.max() {
+                // What is longer was not counted.
+                Some(&u8::MAX) => usize::MAX,
+                reach => reach.map_or(0, |&reach| reach.into()),
+            }
+        };
         let mut size = |edge: &Edge| match edge.label {
             Label::Terminal(expr) => {
                 let state = self.generation.terminal(expr);
-                (shortest.least_bytes(terminals, state), shortest.worst_bytes(terminals, state))
+                let (least, worst) =
+                    (shortest.least_bytes(terminals, state), shortest.worst_bytes(terminals, state));
+                (least, worst, reach(state))
             }
             // At most a tag and what follows it.
             Label::Tagged(text) => {
                 let worst = shortest.worst_bytes(terminals, terminals.tagged_start(text));
-                (0, worst.saturating_add(self.behind_tags(text, |rule| self.costs.rules[rule.0 as usize])))
+                let behind = self.behind_tags(text, |rule| self.costs.rules[rule.0 as usize]);
+                (0, worst.saturating_add(behind), usize::MAX)
             }
-            _ => (0, 0),
+            _ => (0, 0, usize::MAX),
         };
         self.generation
             .machine()
@@ -109,7 +147,7 @@ impl Sizes<'_> {
     }
 
     /// What each node may cost after a byte more than the last of `known`.
-    fn with_one_more(&self, known: &[Vec<u32>], edges: &[Vec<TerminalSize>]) -> Vec<u32> {
+    fn with_one_more(&self, known: &[Vec<u32>], edges: &[Vec<EdgeSize>]) -> Vec<u32> {
         let machine = self.generation.machine();
         let mut costs = known[known.len() - 1].clone();
         let after_tags = self.after_tags(known);
@@ -133,21 +171,21 @@ impl Sizes<'_> {
         id: usize,
         known: &[Vec<u32>],
         now: &[u32],
-        sizes: &[TerminalSize],
+        sizes: &[EdgeSize],
         after_tags: &[u32],
     ) -> u32 {
         let machine = self.generation.machine();
         let node = &machine.nodes[id];
         let bytes = known.len();
         let own = |node: NodeId| self.costs.nodes[node.0 as usize];
-        // What a node may cost if at least so many of the bytes were read before it.
-        let behind = |node: NodeId, least: u32| {
+        // What a node may cost if at least so many of some bytes were read before it.
+        let behind = |node: NodeId, least: u32, bytes: usize| {
             let read = (least as usize).max(1);
             bytes.checked_sub(read).map_or(0, |left| known[left][node.0 as usize])
         };
         let entered = |node: NodeId| now[node.0 as usize];
         let mut cost = 0;
-        for (edge, &(least, worst)) in node.edges.iter().zip(sizes) {
+        for (edge, &(least, worst, reach)) in node.edges.iter().zip(sizes) {
             let (inside, least) = match edge.label {
                 Label::Terminal(_) => (worst, least),
                 Label::Call(rule) => {
@@ -157,7 +195,11 @@ impl Sizes<'_> {
                 Label::Token(_) => (0, 0),
                 Label::Tagged(text) => (worst.max(after_tags[text as usize]), 0),
             };
-            cost = cost.max(inside.saturating_add(own(edge.target))).max(behind(edge.target, least));
+            cost = cost.max(inside.saturating_add(own(edge.target))).max(behind(
+                edge.target,
+                least,
+                bytes.min(reach),
+            ));
         }
         cost = node.jumps.iter().map(|&jump| entered(jump)).fold(cost, u32::max);
         if let Some(counter) = &node.counter {
@@ -170,7 +212,7 @@ impl Sizes<'_> {
             let sizes = &self.lists[list.list.0 as usize];
             let value = |&(node, least): &(NodeId, u32)| match least {
                 0 => entered(node),
-                _ => behind(node, least),
+                _ => behind(node, least, bytes),
             };
             let inside = sizes.values.iter().map(value).max().unwrap_or(0).max(sizes.member);
             let all = inside.saturating_add(sizes.rest).saturating_add(own(list.next));

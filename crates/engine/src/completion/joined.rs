@@ -37,8 +37,8 @@ pub(super) struct Joined {
     /// The same costs, where each byte is a token.
     bytes: Completion,
     known: Mutex<Known>,
-    /// Whether some array has to have several items that differ, so that what it takes depends on what they are.
-    repeats: bool,
+    /// The rule of an array that has to have several items that differ, so that what it takes depends on what they are.
+    repeats: Option<MachineRuleId>,
 }
 
 type Known = FxHashMap<SetId, Rest>;
@@ -65,8 +65,8 @@ impl Joined {
         Joined { bytes, known: Mutex::default(), repeats }
     }
 
-    /// Whether some array has to have several items that differ.
-    pub(super) fn repeats(&self) -> bool {
+    /// The rule of an array that has to have several items that differ.
+    pub(super) fn repeats(&self) -> Option<MachineRuleId> {
         self.repeats
     }
 
@@ -90,8 +90,8 @@ impl Joined {
         known[&config].cost
     }
 
-    /// The completion of `config`, or a part of it that is long enough behind configurations that are known. An error are
-    /// the configurations that have none.
+    /// The completion of `config`, or as much of it as tokens reach to from configurations that are not known. An error are the
+    /// configurations that have none.
     fn walk(
         &self,
         generation: &Generation,
@@ -100,19 +100,21 @@ impl Joined {
         known: &Known,
     ) -> Result<Walk, Vec<SetId>> {
         let mut walk = Walk { configs: vec![config], ways: Vec::new() };
-        let (mut at, mut left) = (config, generation.longest_token() as usize);
-        while !generation.sets().ends(at) && left > 0 {
+        let (mut at, mut open) = (config, OpenTokens::default());
+        while !generation.sets().ends(at) {
             if walk.ways.len() > MOST_BYTES {
                 return Err(walk.configs);
             }
             let next = match known.get(&at) {
-                Some(rest) => {
-                    left -= 1;
-                    rest.next
+                Some(_) if open.is_empty() => break,
+                Some(rest) => rest.next,
+                None => {
+                    open.begin();
+                    self.step(generation, speller, at)
                 }
-                None => self.step(generation, speller, at),
             };
             let Some((way, next)) = next else { return Err(walk.configs) };
+            open.read(speller.trie, way);
             walk.ways.push(way);
             walk.configs.push(next);
             at = next;
@@ -144,6 +146,33 @@ impl Joined {
     /// How many configurations are known.
     pub(super) fn len(&self) -> usize {
         self.known.lock().len()
+    }
+}
+
+/// The tokens that may be under way, of those that begin where the cost is not known: as far as these reach it matters what
+/// comes.
+#[derive(Default)]
+struct OpenTokens {
+    nodes: Vec<NodeIndex>,
+}
+
+impl OpenTokens {
+    fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// A token may begin here.
+    fn begin(&mut self) {
+        self.nodes.push(Trie::ROOT);
+    }
+
+    fn read(&mut self, trie: &Trie, way: Way) {
+        let Way::Byte(byte) = way else { return self.nodes.clear() };
+        self.nodes.retain_mut(|node| {
+            let child = trie.child(*node, byte);
+            *node = child.unwrap_or(*node);
+            child.is_some()
+        });
     }
 }
 
@@ -203,15 +232,21 @@ fn plain(generation: &Generation, config: SetId) -> SetId {
     if generation.is_settled(config) { generation.forgetful(config).unwrap_or(config) } else { config }
 }
 
-/// Whether the shortest text of some rule that compares items has several of them.
-fn has_to_differ(generation: &Generation, bytes: &Completion) -> bool {
+/// A rule that compares items whose shortest text has several of them: that of an array, rather than one that begins with it.
+fn has_to_differ(generation: &Generation, bytes: &Completion) -> Option<MachineRuleId> {
     let machine = generation.machine();
     if !machine.compares_items {
-        return false;
+        return None;
     }
-    let rules = (0..machine.rules.len() as u32).map(|rule| generation.start_of_rule(MachineRuleId(rule)));
-    rules.filter(|&start| generation.has_distinct_items(start)).any(|start| {
-        let mut at = start;
+    let compares = |rule: &MachineRuleId| generation.has_distinct_items(generation.start_of_rule(*rule));
+    let is_array = |rule: &MachineRuleId| {
+        let edges = &machine.node(machine.rule(*rule).start).edges;
+        edges.iter().any(|edge| machine.node(edge.target).distinct_items)
+    };
+    let rules = || (0..machine.rules.len() as u32).map(MachineRuleId).filter(compares);
+    let mut arrays_first = rules().filter(is_array).chain(rules().filter(|rule| !is_array(rule)));
+    arrays_first.find(|&rule| {
+        let mut at = generation.start_of_rule(rule);
         for _ in 0..MOST_BYTES {
             if generation.sets().ends(at) {
                 return false;

@@ -15,7 +15,8 @@
 //! Where that sum is too much, tokens that join parts are looked for along one certain completion ([`joined`]).
 //!
 //! The *greatest cost* is that of the dearest stack of a configuration. With [`NodeCosts::growth`] it says how dear a
-//! configuration can be after one more token. Where the budget allows that much there is nothing to look at.
+//! configuration can be after one more token. Where the budget allows that much there is nothing to look at. Most often less
+//! is enough: what a token may leave of the stack that there is, whatever it ends and begins of it ([`Cost::after_token`]).
 
 mod growth;
 mod joined;
@@ -30,7 +31,8 @@ use tokenstile_grammar::machine::MachineRuleId;
 use joined::Joined;
 pub(crate) use nodes::NodeCosts;
 
-use crate::config::{PartCosts, PlaceCosts, SetId, SymbolKind};
+use crate::budget::Kept;
+use crate::config::{PartCosts, PlaceCosts, SetId, Symbol, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::{NO_END, Shortest, Speller, TerminalId};
 use crate::vocab::TokenId;
@@ -41,19 +43,29 @@ use crate::vocab::trie::Trie;
 pub(crate) struct Cost {
     pub(crate) least: u32,
     pub(crate) most: u32,
+    /// No less than the greatest cost of what any token leads to; [`NO_END`] if that is not known.
+    pub(crate) after_token: u32,
 }
 
 impl Cost {
-    const NOTHING: Self = Cost { least: 0, most: 0 };
+    const NOTHING: Self = Cost { least: 0, most: 0, after_token: 0 };
 
     /// The cost of either.
     fn or(self, other: Self) -> Self {
-        Cost { least: self.least.min(other.least), most: self.most.max(other.most) }
+        Cost {
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+            after_token: self.after_token.max(other.after_token),
+        }
     }
 
-    /// The cost of something and then this.
-    fn behind(self, cost: u32) -> Self {
-        Cost { least: (self.least + cost).min(NO_END), most: (self.most + cost).min(NO_END) }
+    /// The cost of something and then this, where what a token leaves of it is no more than `after_token`.
+    fn behind(self, cost: u32, after_token: u32) -> Self {
+        Cost {
+            least: (self.least + cost).min(NO_END),
+            most: (self.most + cost).min(NO_END),
+            after_token: after_token.saturating_add(self.most).max(self.after_token).min(NO_END),
+        }
     }
 }
 
@@ -64,6 +76,8 @@ pub(crate) struct Completion {
     pub(crate) barred: Box<[u32]>,
     trie: Arc<Trie>,
     known: Mutex<Known>,
+    /// How masks were narrowed last.
+    kept: Mutex<FxHashMap<SetId, Kept>>,
     /// Made when the sums are not enough for somebody.
     joined: OnceLock<Box<Joined>>,
 }
@@ -84,7 +98,14 @@ impl Completion {
         let shortest = Shortest::new(&Speller { trie: &trie, barred: &barred });
         let known =
             Known { shortest, places: PlaceCosts::default(), sets: FxHashMap::default(), accounted: 0 };
-        Completion { nodes, barred, trie, known: Mutex::new(known), joined: OnceLock::new() }
+        Completion {
+            nodes,
+            barred,
+            trie,
+            known: Mutex::new(known),
+            kept: Mutex::default(),
+            joined: OnceLock::new(),
+        }
     }
 
     fn speller(&self) -> Speller<'_> {
@@ -117,10 +138,24 @@ impl Completion {
         cost
     }
 
-    /// Whether some array has to have several items that differ: then what its parts cost is less than what it takes.
-    pub(crate) fn repeats(&self, generation: &Generation) -> bool {
+    /// How the mask of a configuration was narrowed last, if that was kept.
+    pub(crate) fn with_kept<T>(&self, config: SetId, look: impl FnOnce(&Kept) -> T) -> Option<T> {
+        self.kept.lock().get(&config).map(look)
+    }
+
+    /// Keeps how the mask of a configuration was narrowed.
+    pub(crate) fn keep(&self, generation: &Generation, config: SetId, kept: Kept) {
+        let bytes = kept.memory_bytes();
+        let before = self.kept.lock().insert(config, kept).map_or(0, |before| before.memory_bytes());
+        generation.note_table(bytes.saturating_sub(before));
+    }
+
+    /// The rule of an array that has to have several items that differ, if there is one: what its parts cost is less than what
+    /// it takes.
+    pub(crate) fn repeats(&self, generation: &Generation) -> Option<MachineRuleId> {
         let joined = || Box::new(Joined::new(generation));
-        generation.machine().compares_items && self.joined.get_or_init(joined).repeats()
+        let compares = generation.machine().compares_items;
+        compares.then(|| self.joined.get_or_init(joined).repeats()).flatten()
     }
 
     /// What brings the nearest end of `config` one token nearer, where each byte is a token; `barred` tokens do not count.
@@ -178,7 +213,7 @@ impl Completion {
 
     /// The cost of a set, those of the stacks under its symbols being known.
     fn cost_of_items(&self, generation: &Generation, known: &mut Known, set: SetId) -> Cost {
-        let unknown = Cost { least: NO_END, most: 0 };
+        let unknown = Cost { least: NO_END, most: 0, after_token: 0 };
         let mut cost = if generation.sets().ends(set) { Cost::NOTHING } else { unknown };
         for &(symbol, rest) in generation.sets().items(set) {
             let Known { shortest, places, sets, .. } = known;
@@ -190,9 +225,35 @@ impl Completion {
                     self.nodes.frame(generation, node, count, &mut parts, places)
                 }
             };
-            cost = cost.or(sets[&rest].behind(own));
+            let after = if self.nodes.has_growth() {
+                self.after_token(generation, symbol, own, &mut parts, places)
+            } else {
+                NO_END
+            };
+            // A key of others is a part of what its list may need.
+            let is_of_key = matches!(symbol.kind(), SymbolKind::Terminal(_)) && generation.is_other_key(rest);
+            cost = cost.or(sets[&rest].behind(own, if is_of_key { 0 } else { after }));
         }
         cost
+    }
+
+    /// What may be left of a symbol after any token, itself being so much before it.
+    fn after_token(
+        &self,
+        generation: &Generation,
+        symbol: Symbol,
+        own: u32,
+        parts: &mut Parts<'_>,
+        places: &mut PlaceCosts,
+    ) -> u32 {
+        match symbol.kind() {
+            SymbolKind::Terminal(state) if generation.terminals().tagged_text(state).is_some() => NO_END,
+            SymbolKind::Terminal(state) => parts.shortest.worst_after(generation.terminals(), state),
+            SymbolKind::Token(_) => own,
+            SymbolKind::Frame(node, count) => {
+                self.nodes.frame_after_token(generation, node, count, parts, places)
+            }
+        }
     }
 
     /// The fewest tokens that spell `bytes`; as many as there are bytes if none do.

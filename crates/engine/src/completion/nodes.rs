@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use tokenstile_grammar::machine::{Label, Machine, MachineRuleId, NodeId};
 
 use super::Parts;
-use super::growth::{growth, needs_keys};
+use super::growth::{Growth, growth, needs_keys};
 use crate::config::{PartCosts, PlaceCosts};
 use crate::generation::Generation;
 use crate::terminal::{NO_END, Shortest, Speller};
@@ -25,8 +25,8 @@ pub(crate) struct NodeCosts {
     pub(crate) token_sets: Box<[u32]>,
     /// By list: whether it may need keys that are unlike those before them.
     pub(crate) needs_keys: Box<[bool]>,
-    /// By the length of a token in bytes, up to the last: how much it can add to the greatest cost.
-    growth: Box<[u32]>,
+    /// How much tokens can add; nothing if nobody asks.
+    growth: Growth,
 }
 
 /// How often all lists are looked at again before it is given up.
@@ -36,7 +36,7 @@ impl NodeCosts {
     /// The costs of the machine of `generation`.
     pub(crate) fn new(generation: &Generation, speller: Speller<'_>) -> Self {
         let (mut costs, mut shortest) = Self::solve(generation, speller);
-        costs.growth = growth(generation, &costs, &mut shortest).into();
+        costs.growth = growth(generation, &costs, &mut shortest);
         costs
     }
 
@@ -54,10 +54,35 @@ impl NodeCosts {
 
     /// How much a token of at most so many bytes can add to the greatest cost of a configuration.
     pub(crate) fn growth(&self, bytes: usize) -> u32 {
-        let last = self.growth.len() - 1;
+        let growth = &self.growth.by_bytes;
+        let last = growth.len() - 1;
         // Reading twice as much adds at most as much again.
         let times = bytes.div_ceil(last.max(1)).max(1) as u32;
-        self.growth[bytes.min(last)].saturating_mul(times).min(NO_END)
+        growth[bytes.min(last)].saturating_mul(times).min(NO_END)
+    }
+
+    /// Whether it is known how much tokens can add.
+    pub(super) fn has_growth(&self) -> bool {
+        !self.growth.by_bytes.is_empty()
+    }
+
+    /// What may be left of a frame after any token that begins in it, or ends what is above it.
+    pub(super) fn frame_after_token(
+        &self,
+        generation: &Generation,
+        id: NodeId,
+        count: u32,
+        parts: &mut impl PartCosts,
+        places: &mut PlaceCosts,
+    ) -> u32 {
+        let entered = self.growth.nodes[id.0 as usize];
+        let Some(list) = generation.machine().node(id).list.as_ref() else { return entered };
+        let Some(needed) = generation.sum_of_needed(list.list, count, parts, places) else { return entered };
+        // All that is needed is still to come at most, and a member that has been begun.
+        let inside = needed.saturating_add(self.growth.members[list.list.0 as usize]);
+        let next = list.next.0 as usize;
+        let behind = self.growth.nodes[next];
+        inside.saturating_add(self.nodes[next]).max(behind).min(entered)
     }
 
     /// The cost of a frame.
@@ -110,7 +135,7 @@ impl<'s> Solver<'s> {
             rules: vec![NO_END; machine.rules.len()].into(),
             token_sets,
             needs_keys: machine.lists.iter().map(needs_keys).collect(),
-            growth: Box::new([0]),
+            growth: Growth::default(),
         };
         let mut solver = Solver {
             generation,

@@ -326,15 +326,24 @@ impl Generation {
         self.has_place_on_top(rest, |phase| matches!(phase, Phase::OtherKey { .. }))
     }
 
-    /// The lists of which a key of others is being read.
-    pub(crate) fn lists_of_other_keys(&self, config: SetId) -> impl Iterator<Item = ListId> {
-        let rests = self.sets().items(config).iter().map(|&(_, rest)| rest);
-        rests.flat_map(|rest| self.sets().items(rest)).filter_map(|&(symbol, _)| {
-            let SymbolKind::Frame(node, number) = symbol.kind() else { return None };
-            let list = self.machine().node(node).list.as_ref().filter(|_| number > 0)?;
-            let is_key = matches!(self.lists().place(number).place.phase, Phase::OtherKey { .. });
-            is_key.then_some(list.list)
-        })
+    /// Whether a list may need another key that is unlike those before it, after the key of others that is being read.
+    pub(crate) fn needs_keys_after(&self, config: SetId, may_need: impl Fn(ListId) -> bool) -> bool {
+        let mut rests = self.sets().items(config).iter().map(|&(_, rest)| rest);
+        let needs = |&(symbol, _): &Item| {
+            let SymbolKind::Frame(node, number) = symbol.kind() else { return false };
+            let Some(list) = self.machine().node(node).list.as_ref().filter(|_| number > 0) else {
+                return false;
+            };
+            let Place { state, phase } = self.lists().place(number).place;
+            let Phase::OtherKey { others, variant } = phase else { return false };
+            may_need(list.list) && {
+                let Had { state, .. } = Finder::new(self, state).had;
+                let conditions = &self.machine().list(list.list).conditions;
+                let after = conditions.take(state, Member { slot: Slot::Others(others), variant });
+                !conditions.has_enough(&after)
+            }
+        };
+        rests.any(|rest| self.sets().items(rest).iter().any(needs))
     }
 
     /// Whether a member of a list is being begun: what comes before its value is read.

@@ -32,5 +32,5 @@ pub(crate) use deadlines::Deadlines;
 pub(crate) use distinct::{Copies, Crossing, Distinct};
 pub(crate) use lists::{KnownCut, Lists, PartCosts, PlaceCosts};
 pub(crate) use sets::{Holes, Item, SetId, Sets};
-pub(crate) use symbol::SymbolKind;
+pub(crate) use symbol::{Symbol, SymbolKind};
 pub(crate) use truncate::LOST_HOLE;

@@ -86,6 +86,7 @@ pub(crate) struct Shortest {
     automata: FxHashMap<(u32, Mode), Box<[Length]>>,
     texts: FxHashMap<(u32, Mode), Box<[Length]>>,
     ways: FxHashMap<TerminalId, Way>,
+    worsts: FxHashMap<TerminalId, u32>,
 }
 
 fn plus(a: Length, b: Length) -> Length {
@@ -122,12 +123,13 @@ impl Shortest {
             automata: FxHashMap::default(),
             texts: FxHashMap::default(),
             ways: FxHashMap::default(),
+            worsts: FxHashMap::default(),
         }
     }
 
     /// The memory that it takes, roughly.
     pub(crate) fn memory_bytes(&self) -> usize {
-        (self.lengths.len() + self.ways.len()) * 32
+        (self.lengths.len() + self.ways.len() + self.worsts.len()) * 32
     }
 
     /// No more bytes than any text of a state has.
@@ -137,7 +139,17 @@ impl Shortest {
 
     /// No fewer bytes than the nearest end is away from any state that `id` may come to; [`NO_END`] if that is not known.
     pub(crate) fn worst_bytes(&mut self, arena: &Arena, id: TerminalId) -> u32 {
-        as_tokens(self.worst(arena, id))
+        if let Some(&known) = self.worsts.get(&id) {
+            return known;
+        }
+        let worst = as_tokens(self.worst(arena, id));
+        self.worsts.insert(id, worst);
+        worst
+    }
+
+    /// The same for any state, also within keys and escapes.
+    pub(crate) fn worst_after(&mut self, arena: &Arena, id: TerminalId) -> u32 {
+        if ends_in_key(arena, id) || is_in_escape(arena, id) { NO_END } else { self.worst_bytes(arena, id) }
     }
 
     /// No fewer tokens than the nearest end is away in them; and there is a token after which it is one less.
@@ -491,6 +503,19 @@ fn last_part(arena: &Arena, id: TerminalId) -> TerminalId {
 /// Whether a state ends with a key that is told apart from others.
 fn ends_in_key(arena: &Arena, id: TerminalId) -> bool {
     matches!(arena.term(last_part(arena, id)), Term::Key(_))
+}
+
+/// Whether a state begins within an escape.
+fn is_in_escape(arena: &Arena, id: TerminalId) -> bool {
+    let mut at = id;
+    while let &Term::Concat(head, _) = arena.term(at) {
+        at = head;
+    }
+    match arena.term(at) {
+        Term::JsonEscape { .. } => true,
+        Term::Alt(items) => items.iter().any(|&item| is_in_escape(arena, item)),
+        _ => false,
+    }
 }
 
 impl Arena {

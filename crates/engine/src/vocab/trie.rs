@@ -37,6 +37,7 @@ pub(crate) struct Trie {
     tables: Box<[[NodeIndex; 256]]>,
     number: u64,
     heights: OnceLock<Box<[u8]>>,
+    reaches: OnceLock<Box<[u8; 256]>>,
     /// Whether a token is at several nodes.
     has_repeats: OnceLock<bool>,
 }
@@ -190,6 +191,18 @@ impl Trie {
         })
     }
 
+    /// By byte: how many bytes there are at most from where it stands in a token to the token's end, itself included.
+    pub(crate) fn reaches(&self) -> &[u8; 256] {
+        self.reaches.get_or_init(|| {
+            let (heights, mut reaches) = (self.heights(), Box::new([0; 256]));
+            for node in 1..self.end(Self::ROOT) {
+                let reach: &mut u8 = &mut reaches[usize::from(self.byte(node))];
+                *reach = heights[node as usize].saturating_add(1).max(*reach);
+            }
+            reaches
+        })
+    }
+
     /// The memory that the trie takes.
     pub(crate) fn memory_bytes(&self) -> usize {
         size_of_val(&*self.nodes) + size_of_val(&*self.tokens) + size_of_val(&*self.tables)
@@ -240,6 +253,7 @@ impl Draft {
             tables: Box::new([]),
             number: next_number(),
             heights: OnceLock::new(),
+            reaches: OnceLock::new(),
             has_repeats: OnceLock::new(),
         };
         trie.add_tables();

@@ -32,7 +32,7 @@ fn least_budget(compiled: &Arc<CompiledGrammar>, options: &MatcherOptions) -> Op
     match Matcher::with_budget(Arc::clone(compiled), options) {
         Ok(_) => Some(0),
         Err(BudgetError::TooSmall { needed, .. }) => Some(needed),
-        Err(BudgetError::Unspellable | BudgetError::Repeats) => None,
+        Err(BudgetError::Unspellable | BudgetError::Repeats { .. }) => None,
     }
 }
 

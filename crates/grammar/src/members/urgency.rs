@@ -31,6 +31,32 @@ impl Conditions {
         1 + self.bounds.len() as u32 - adds.count() as u32
     }
 
+    /// Whether the counters of `state` are no longer below their least: nothing is needed for their sake any more.
+    pub fn has_enough(&self, state: &State) -> bool {
+        (0..self.bounds.len()).all(|at| !self.bounds.is_below(&state.amounts, at))
+    }
+
+    /// The entries that must still come, each with the variants that it may have, if these are all that `state` needs and
+    /// each may come whatever the others are. None if there is more to it: counters that are below their least, entries that
+    /// ask for others, or variants of which not all may be left to choose from.
+    pub fn needed_entries(&self, state: &State) -> Option<impl Iterator<Item = u32>> {
+        let has_choice = |entry: usize| self.bounds.len() > 0 && self.entries[entry].choices.len() > 1;
+        let is_plain = self.order != Order::Sequence
+            && self.satisfiable
+            && self.implications.is_empty()
+            && self.has_enough(state);
+        let is_needed = |&entry: &usize| self.required[entry] && self.is_needed(state, entry as u32);
+        let mut needed = (0..self.entries.len()).filter(is_needed);
+        let is_plain = is_plain && !needed.any(has_choice);
+        let all = (0..self.entries.len()).filter(move |entry| is_needed(entry));
+        is_plain.then_some(all.map(|entry| entry as u32))
+    }
+
+    /// The variants that an entry may have.
+    pub fn variants(&self, entry: u32) -> impl Iterator<Item = u32> {
+        self.entries[entry as usize].choices.iter().map(|choice| choice.variant)
+    }
+
     /// What a list may need at most.
     pub fn most_needed(&self) -> MostNeeded {
         let mut entries = self.required.to_vec();

@@ -5,12 +5,21 @@
 //! among all of them if the choice is there; so having gone some of the way the rest of it is still what is chosen, and what
 //! it takes is what was left. It is a way to the end, though not always the shortest.
 //!
+//! Where nothing is needed but certain keys, each of them costs the same whenever it comes, and what they take is a sum
+//! ([`members`]).
+//!
 //! Where no key may come twice, the keys that are chosen are excluded for those after them, as they will be when they are
 //! read.
+
+mod members;
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use tokenstile_grammar::machine::{ListId, MachineRuleId};
 use tokenstile_grammar::members::{Member, Slot};
+
+use members::MemberCosts;
 
 use super::{Finder, Generation, Move, Moves, Phase, Place, StateId, Target};
 use crate::terminal::{NO_END, TerminalId};
@@ -26,7 +35,18 @@ pub(crate) trait PartCosts {
 }
 
 /// What it takes to complete lists from places, as far as that was found.
-pub(crate) type PlaceCosts = FxHashMap<u32, u32>;
+#[derive(Default)]
+pub(crate) struct PlaceCosts {
+    places: FxHashMap<u32, u32>,
+    members: FxHashMap<ListId, Option<Arc<MemberCosts>>>,
+}
+
+impl PlaceCosts {
+    /// How many numbers are kept, roughly.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() + self.members.values().flatten().map(|costs| costs.len()).sum::<usize>()
+    }
+}
 
 /// Ways with more places than this are not followed.
 const MOST_PLACES: usize = 1 << 17;
@@ -50,12 +70,16 @@ impl Generation {
         let mut at = start;
         let mut total = loop {
             let must_go_on = nonempty && place == 0 && passed.is_empty();
+            if let Some(&rest) = known.places.get(&at).filter(|_| !must_go_on) {
+                break rest;
+            }
+            if let Some(rest) = self.sum_of_members(list, at, costs, known).filter(|_| !must_go_on) {
+                known.places.insert(at, rest);
+                break rest;
+            }
             let moves = self.list_moves(list, at);
             if moves.ends && !must_go_on {
                 break 0;
-            }
-            if let Some(&rest) = known.get(&at).filter(|_| !must_go_on) {
-                break rest;
             }
             let Some((cost, next)) = self.next_place(at, moves, costs) else { break NO_END };
             passed.push((at, cost));
@@ -68,7 +92,7 @@ impl Generation {
             total = (total + cost).min(NO_END);
             let is_special = nonempty && at == start && place == 0;
             if !is_special {
-                known.insert(at, total);
+                known.places.insert(at, total);
             }
         }
         total
@@ -190,7 +214,8 @@ impl Planner<'_> {
         let mut seen = finder.had.seen;
         let Slot::Others(others) = member.slot else { return None };
         let after = finder.after(member, seen);
-        let is_over = generation.allowed(after).may_end;
+        // No other key is needed after this one, so it does not matter what it was.
+        let is_over = finder.list.conditions.has_enough(&generation.lists().state(after).had.state);
         if let Some(keys) =
             finder.list.others[others as usize].keys.filter(|_| finder.list.unique && !is_over)
         {
