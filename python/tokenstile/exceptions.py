@@ -192,7 +192,7 @@ class MatcherError(TokenstileError, RuntimeError):
 class TokenBudgetError(TokenstileError, ValueError, RuntimeError):
     """``max_tokens`` is too small for any output, or it is not known how many tokens would be enough.
 
-    What to do: ask for at least ``tokens_needed``. Where that is None ask without one, or change what ``pointer`` names.
+    What to do: ask for at least ``tokens_needed``. Where that is None ask without, or change what ``pointer`` names.
     """
 
     max_tokens: int | None

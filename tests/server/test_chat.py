@@ -175,6 +175,13 @@ def test_max_completion_tokens(client):
         client.chat.completions.create(**asked, extra_body={"structured_outputs": {"regex": "[ab]{50}"}})
     assert (caught.value.code, caught.value.param) == ("budget_too_small", "max_tokens")
     needed = caught.value.body["tokens_needed"]
+    array = {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": ["number", "array"]}}
+    wanted = {"type": "object", "properties": {"a": array}, "required": ["a"]}
+    with pytest.raises(
+        openai.BadRequestError, match="the array of the schema at /properties/a must"
+    ) as caught:
+        client.chat.completions.create(**asked, extra_body={"structured_outputs": {"json": wanted}})
+    assert (caught.value.code, caught.value.body["pointer"]) == ("no_budget", "/properties/a")
     asked["max_completion_tokens"] = needed
     answer = client.chat.completions.create(**asked, extra_body={"structured_outputs": {"regex": "[ab]{50}"}})
     assert (answer.choices[0].finish_reason, answer.usage.completion_tokens) == ("stop", needed)

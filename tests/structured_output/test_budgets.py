@@ -131,12 +131,16 @@ def test_requests_with_one_grammar_have_their_own_budgets(make_manager, begin):
     assert allowed(manager, "long") == allowed(manager, "free") == [0, STOP]
 
 
-def test_a_grammar_that_takes_no_budget_is_followed_without_one(make_manager, begin):
+def test_a_grammar_that_takes_no_budget_is_refused_with_one(make_manager, begin):
     manager = make_manager(["a", "b", "c", "ab", "<think>", "</think>", " ", "</s>"])
     # No token spells it, so that no budget is known to be enough.
     request = begin(manager, "r", "x|a", max_tokens=3)
     assert request.keeps_budget
-    assert not begin(manager, "s", "[^a-c <>/thinks]|[^a-c <>/thinks]", max_tokens=3).keeps_budget
+    unspellable = "[^a-c <>/thinks]|[^a-c <>/thinks]"
+    with pytest.raises(xgr.TokenBudgetError, match="no budget can be kept") as caught:
+        begin(manager, "s", unspellable, max_tokens=3)
+    assert caught.value.tokens_needed is None
+    assert not begin(manager, "t", unspellable).keeps_budget
 
 
 def test_other_backends_have_no_budgets(make_manager, begin):

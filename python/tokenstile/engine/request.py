@@ -182,7 +182,7 @@ class GenerationRequest:
         elif structured.is_thinking:
             rest = "the model was still thinking, and its thoughts are not ended in time"
         else:
-            rest = f"a grammar of the backend {structured.backend!r} was not asked to be complete in time, or cannot be"
+            rest = f"a grammar of the backend {structured.backend!r} was not asked to be complete in time"
         self.length_reason = f"{limit}; {rest}"
 
     def finish(self, reason: FinishReason, error: BaseException | None = None) -> None:

@@ -73,6 +73,16 @@ class ApiError(Exception):
         return {"error": {**fields, **self.details}}
 
 
+def _budget_error(error: TokenBudgetError, param: str | None) -> ApiError:
+    if error.tokens_needed is None:
+        # No number of tokens would do: it is the structure that has to change, or the server's option.
+        place = {} if error.pointer is None else {"pointer": error.pointer}
+        return ApiError(400, f"Invalid {param}: {error}", code="no_budget", param=param, details=place)
+    # It is not the structure that is wrong, but how few tokens there are for it.
+    details = {"max_tokens": error.max_tokens, "tokens_needed": error.tokens_needed}
+    return ApiError(400, str(error), code="budget_too_small", param="max_tokens", details=details)
+
+
 def grammar_error(error: BaseException, param: str | None) -> ApiError:
     """Say what is wrong with the structure that a field asks for, or that it is the server's fault."""
     if isinstance(error, ApiError):
@@ -86,10 +96,7 @@ def grammar_error(error: BaseException, param: str | None) -> ApiError:
         text = str(error).replace(_FOR_PYTHON, "")
         return ApiError(400, f"Invalid {param}: {text}", code=code, param=param, details=details)
     if isinstance(error, TokenBudgetError):
-        # It is not the structure that is wrong, but how few tokens there are for it.
-        known = {"max_tokens": error.max_tokens, "tokens_needed": error.tokens_needed}
-        details = {name: number for name, number in known.items() if number is not None}
-        return ApiError(400, str(error), code="budget_too_small", param="max_tokens", details=details)
+        return _budget_error(error, param)
     if isinstance(error, InvalidArgumentError):
         return ApiError(400, str(error), code="invalid_value", param=param)
     if isinstance(error, CancelledError):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile._core import CancelToken, CompiledGrammar, GrammarCompiler, GrammarMatcher
-from tokenstile.exceptions import InvalidArgumentError, TokenBudgetError
+from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.bitmask_pool import BitmaskPool
 from tokenstile.structured_output.constraint import JsonStyle, compile_constraint
 from tokenstile.structured_output.contract import StructuredOutputBackend, StructuredOutputGrammar
@@ -92,17 +92,12 @@ class TokenstileGrammar(StructuredOutputGrammar):
 def matcher_within(
     compiled: CompiledGrammar, stop_token_ids: list[int] | None, max_tokens: int | None
 ) -> GrammarMatcher:
-    """Return a matcher whose text is complete within ``max_tokens``; ``TokenBudgetError`` if no text is so short.
+    """Return a matcher whose text is complete within ``max_tokens``.
 
-    Where it is not known what a text takes, as in grammars that compare items, there is a matcher without a budget: its
-    ``tokens_left`` is ``None``.
+    ``TokenBudgetError`` if no text is so short, or if it is not known how short one can be: then the text could be cut
+    off, and who wants it all the same asks without ``max_tokens``.
     """
-    try:
-        return GrammarMatcher(compiled, override_stop_tokens=stop_token_ids, max_tokens=max_tokens)
-    except TokenBudgetError as error:
-        if error.tokens_needed is not None:
-            raise
-        return GrammarMatcher(compiled, override_stop_tokens=stop_token_ids)
+    return GrammarMatcher(compiled, override_stop_tokens=stop_token_ids, max_tokens=max_tokens)
 
 
 def _known_stop_tokens(stop_token_ids: Collection[int] | None, vocab_size: int) -> list[int] | None:
