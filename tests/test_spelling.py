@@ -146,3 +146,38 @@ def test_installing_as_xgrammar_sets_the_default():
     )
     for spelling in SPELLINGS:
         assert run(code.format(spelling)) == spelling
+
+
+NESTED = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {"type": "array"}}}}}
+RECURSIVE = {
+    "$ref": "#/$defs/node",
+    "$defs": {"node": {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "before", "brackets"),
+    [
+        (NESTED, "{", 1),
+        (NESTED, '{"a":{', 2),
+        (NESTED, '{"a":{"b":[', 3),
+        (RECURSIVE, "{", 1),
+        (RECURSIVE, '{"a":{', 2),
+        (RECURSIVE, '{"a":{"a":{', 3),
+        (RECURSIVE, '{"a":{"a":{"a":{', 16),
+        ({"type": "object", "properties": {"a": {"type": "integer"}}}, '{"a":', 1),
+        ({"type": "array", "items": {"type": "integer"}}, "[1,", 1),
+        ({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, "[[1],[2", 2),
+        ({}, "[", 16),
+    ],
+)
+@pytest.mark.parametrize("strict_mode", [False, True])
+def test_lines_are_indented_by_their_depth(schema, before, brackets, strict_mode):
+    """A line break has up to eight spaces or a tab for each open bracket, as far as that is known."""
+    compiled = xgr.GrammarCompiler(walk.INFO).compile_json_schema(schema, strict_mode=strict_mode)
+    for character, most in ((" ", 8 * brackets), ("\t", brackets)):
+        for count, fits in ((0, True), (1, True), (most, True), (most + 1, False)):
+            text = before + "\n" + count * character
+            assert xgr.GrammarMatcher(compiled).accept_string(text) is fits, (text, count)
+    assert not xgr.GrammarMatcher(compiled).accept_string(before + "\n \t")
+    assert not xgr.GrammarMatcher(compiled).accept_string(before + "  ")

@@ -289,12 +289,11 @@ impl Generation {
     }
 }
 
-/// The terms that all generations begin with: those that are met along the text of a sample.
+/// The terms that all generations begin with: those that are met along the texts of samples.
 pub(crate) fn common_terms() -> Option<&'static CommonTerms> {
     static COMMON: OnceLock<Option<CommonTerms>> = OnceLock::new();
     let make = || {
-        let (machines, text) = vocab::samples();
-        let walked = machines.map(|machine| {
+        let walked = vocab::samples().map(|(machine, text)| {
             let generation = Generation::with_common(Arc::new(machine), TokenTable::none(), None);
             generation.step_bytes(generation.start(), text);
             generation

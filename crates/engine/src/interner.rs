@@ -26,6 +26,22 @@ impl<T> Beginning<T> {
         self.values.len()
     }
 
+    /// The value `id`.
+    pub(crate) fn get(&self, id: u32) -> &T {
+        &self.values[id as usize]
+    }
+
+    /// The number of the value whose key has this hash, if it is one of them.
+    fn find(&self, hash: u64, same: impl Fn(&T) -> bool) -> Option<u32> {
+        let is_same = |&(other, id): &(u64, u32)| other == hash && same(self.get(id));
+        self.index.find(hash, is_same).map(|&(_, id)| id)
+    }
+
+    /// The number of the value whose key is `key`, if it is one of them.
+    pub(crate) fn number_of<K: Hash + ?Sized>(&self, key: &K, same: impl Fn(&T) -> bool) -> Option<u32> {
+        self.find(FxBuildHasher.hash_one(key), same)
+    }
+
     /// The values, by number.
     #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
@@ -98,11 +114,8 @@ impl<T: 'static> Interner<T> {
         make: impl FnOnce() -> T,
     ) -> (u32, bool) {
         let hash = self.hasher.hash_one(key);
-        if let Some(beginning) = self.beginning {
-            let is_same = |&(other, id): &(u64, u32)| other == hash && same(&beginning.values[id as usize]);
-            if let Some(&(_, id)) = beginning.index.find(hash, is_same) {
-                return (id, false);
-            }
+        if let Some(id) = self.beginning.and_then(|beginning| beginning.find(hash, &same)) {
+            return (id, false);
         }
         let mut shard = self.shards[(hash >> 61) as usize % SHARDS].lock();
         let found = shard.find(hash, |&(other, id)| other == hash && same(self.get(id)));

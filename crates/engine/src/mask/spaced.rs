@@ -26,8 +26,11 @@ impl Generation {
         let Spaced { spaces, then } = arena.spaced(state)?;
         let trie = self.tokens().index().trie();
         let all_spaces = self.table_for(trie, Trie::ROOT, spaces);
-        let base = all_spaces.stay.as_row()?;
+        let base = all_spaces.stay.as_row();
         let (mut tokens, mut ends) = (Vec::new(), Vec::new());
+        if base.is_none() {
+            tokens.extend(all_spaces.stay.tokens());
+        }
         let mut stack = WalkStack::new();
         let mut on_tokens = |_: NodeIndex, found: &[u32]| tokens.extend_from_slice(found);
         let mut on_end = |node: NodeIndex, _: TerminalId| ends.push(node);
@@ -35,6 +38,6 @@ impl Generation {
             walk_terminal(arena, trie, node, then, &mut stack, &mut on_tokens, &mut on_end);
         }
         ends.sort_unstable();
-        Some(TerminalTable::of(trie, Part::new(self.words(), Some(base), tokens), ends))
+        Some(TerminalTable::of(trie, Part::new(self.words(), base, tokens), ends))
     }
 }

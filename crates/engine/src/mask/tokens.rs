@@ -101,7 +101,7 @@ impl Part {
     }
 
     /// All of its tokens, some perhaps more than once.
-    fn tokens(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn tokens(&self) -> impl Iterator<Item = u32> {
         let words = self.base.iter().flat_map(|base| base.words().iter().copied().zip(0..));
         let in_base = words.flat_map(|(word, at)| {
             (0..32).filter(move |bit| word >> bit & 1 == 1).map(move |bit| at * 32 + bit)

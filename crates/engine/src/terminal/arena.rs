@@ -6,11 +6,11 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use tokenstile_grammar::ir::Escapes;
-use tokenstile_grammar::regular::{CharSet, Dfa, TagText};
+use tokenstile_grammar::regular::{CharSet, TagText};
 
+use super::automata::{Automata, Automaton};
 use super::bounded::Distance;
 use super::exclusion::{Exclusion, Run};
-use super::fingerprint::automaton_fingerprint;
 use super::forced::Begins;
 use super::json_text::Escape;
 use super::key::{Key, TextByte};
@@ -160,15 +160,6 @@ pub(super) struct Literal {
     pub(super) fingerprint: OnceLock<u128>,
 }
 
-/// An automaton that was built ahead of time.
-pub(super) struct Automaton {
-    pub(super) dfa: Arc<Dfa>,
-    /// How many code points each of its states is away from an end.
-    pub(super) distances: OnceLock<Box<[u32]>>,
-    /// The state from which any text goes on, and the term of that, which all automata share.
-    free: OnceLock<Option<(u32, TerminalId)>>,
-}
-
 /// Free text with tags, by its number in the machine.
 pub(super) struct Tagged {
     pub(super) text: Arc<TagText>,
@@ -179,7 +170,7 @@ pub(super) struct Tagged {
 pub(crate) struct Arena {
     pub(super) entries: Interner<Entry>,
     pub(super) literals: Interner<Literal>,
-    pub(super) automata: Seldom<Interner<Automaton>>,
+    pub(super) automata: Automata,
     pub(super) runs: Seldom<Interner<Run>>,
     pub(super) exclusions: Seldom<Interner<Exclusion>>,
     pub(super) texts: Seldom<Interner<TextByte>>,
@@ -195,6 +186,7 @@ pub(crate) struct Arena {
 pub(crate) struct CommonTerms {
     pub(super) entries: Beginning<Entry>,
     pub(super) literals: Beginning<Literal>,
+    pub(super) automata: Beginning<Automaton>,
     pub(super) any_text: TerminalId,
 }
 
@@ -212,7 +204,7 @@ impl Arena {
             tagged: texts.map(|text| Tagged { text, fingerprint: OnceLock::new() }).collect(),
             entries: Interner::after(common.map(|common| &common.entries)),
             literals: Interner::after(common.map(|common| &common.literals)),
-            automata: Seldom::default(),
+            automata: Automata::after(common.map(|common| &common.automata)),
             runs: Seldom::default(),
             exclusions: Seldom::default(),
             texts: Seldom::default(),
@@ -451,11 +443,6 @@ impl Arena {
     pub(super) fn intern_literal(&self, bytes: &[u8]) -> u32 {
         let make = || Literal { bytes: bytes.into(), fingerprint: OnceLock::new() };
         self.literals.intern(bytes, |known| *known.bytes == *bytes, make).0
-    }
-
-    pub(super) fn intern_automaton(&self, dfa: &Arc<Dfa>) -> u32 {
-        let make = || Automaton { dfa: Arc::clone(dfa), distances: OnceLock::new(), free: OnceLock::new() };
-        self.automata.intern(&automaton_fingerprint(dfa), |known| known.dfa == *dfa, make).0
     }
 
     pub(super) fn automaton_state(&self, dfa: u32, state: u32) -> TerminalId {

@@ -43,7 +43,7 @@ impl Arena {
             Term::Alt(items) => self.alt(items.iter().map(|item| done[item])),
             &Term::Repeat { body, min, max } => self.repeat(done[&body], min, max),
             &Term::Dfa { dfa, state } => {
-                let dfa = self.intern_automaton(&from.automata.get(dfa).dfa);
+                let dfa = self.automata.intern(&from.automata.get(dfa).dfa);
                 self.automaton_state(dfa, state)
             }
             // The same machine has the same texts.

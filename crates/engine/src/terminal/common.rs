@@ -17,7 +17,7 @@ use super::arena::{Arena, CommonTerms, Term, TerminalId};
 use crate::vocab::reach::Reach;
 
 /// More terms than this are not worth it: the sample was not one of what grammars have in common.
-const MOST_TERMS: usize = 4_000;
+const MOST_TERMS: usize = 20_000;
 
 impl CommonTerms {
     /// The terms of some arenas that can be common, and what they lead to.
@@ -34,7 +34,7 @@ impl CommonTerms {
             }
         }
         let (entries, literals) = (arena.entries.into_beginning(), arena.literals.into_beginning());
-        Some(CommonTerms { entries, literals, any_text })
+        Some(CommonTerms { entries, literals, automata: arena.automata.into_beginning(), any_text })
     }
 
     /// How many there are. They have the first numbers.
@@ -57,9 +57,8 @@ impl Arena {
     }
 
     fn may_be_common(&self, id: TerminalId) -> bool {
-        // Automata, texts with tags and texts of keys have numbers of their own.
-        let has_numbers =
-            matches!(self.term(id), Term::Dfa { .. } | Term::Tagged { .. } | Term::Key(_) | Term::KeyRead(_));
+        // Texts with tags and texts of keys have numbers of their own.
+        let has_numbers = matches!(self.term(id), Term::Tagged { .. } | Term::Key(_) | Term::KeyRead(_));
         !self.entry(id).counts && !has_numbers
     }
 }

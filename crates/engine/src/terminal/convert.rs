@@ -85,7 +85,7 @@ impl Arena {
         if dfa.is_empty() {
             return TerminalId::NEVER;
         }
-        self.automaton_state(self.intern_automaton(dfa), Dfa::START)
+        self.automaton_state(self.automata.intern(dfa), Dfa::START)
     }
 
     /// One code point of `set` in UTF-8.

@@ -17,6 +17,7 @@
 //!    [`fingerprints`](Arena::fingerprint).
 
 mod arena;
+mod automata;
 mod bounded;
 mod carry;
 mod common;

@@ -27,6 +27,17 @@ const SCHEMA: &str = r#"{"type": "object", "properties": {
 
 const TEXT: &[u8] = br#"{"text": "a\n\u00e9", "number": -1.5e+30, "integer": 12, "truth": true, "list": ["a", "b"], "inner": {"a": "b"}, "other": {"x": [null, "y", 1]}}"#;
 
+/// What schemas mostly have, as deep as white space differs, and a text of it.
+const NESTED: &str = r##"{"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "properties": {
+    "text": {"type": "string"}, "number": {"type": "number"}, "size": {"type": "number", "minimum": 0},
+    "integer": {"type": "integer"}, "count": {"type": "integer", "minimum": 0}, "truth": {"type": "boolean"},
+    "none": {"type": ["string", "null"]}, "texts": {"type": "array", "items": {"type": "string"}},
+    "numbers": {"type": "array", "items": {"type": "number"}}, "inner": {"$ref": "#/$defs/node"},
+    "nodes": {"type": "array", "items": {"$ref": "#/$defs/node"}}
+}, "additionalProperties": false}}}"##;
+
+const NESTED_TEXT: &[u8] = br#"{"text": "a", "number": 1, "size": 2, "integer": 3, "count": 4, "truth": true, "none": null, "texts": ["b", "c"], "numbers": [1, 2], "inner": {"text": "a", "number": 1, "size": 2, "integer": 3, "count": 4, "truth": true, "none": null, "texts": ["b", "c"], "numbers": [1, 2], "inner": {"text": "a", "number": 1, "size": 2, "integer": 3, "count": 4, "truth": true, "none": null, "texts": ["b", "c"], "numbers": [1, 2], "inner": {"text": "a", "number": 1, "size": 2, "integer": 3, "count": 4, "truth": true, "none": null, "texts": ["b", "c"], "numbers": [1, 2], "nodes": []}, "nodes": [{}, {}]}}, "nodes": [{}, {}]}"#;
+
 const SPELLINGS: [Spelling; 2] = [Spelling::Canonical, Spelling::Any];
 
 /// Words, names, numbers and strings, as grammars of languages for people and machines write them, and the beginning of a
@@ -52,9 +63,11 @@ const FORMATS: [(&str, &str); 7] = [
     ("regex", "\"^[a-z]+(.*|a)"),
 ];
 
-/// A plain schema, compiled in each spelling, and a text that it has in both: what any grammar of JSON has.
-pub(crate) fn samples() -> (impl Iterator<Item = Machine>, &'static [u8]) {
-    (SPELLINGS.into_iter().filter_map(|spelling| machine(SCHEMA, spelling)), TEXT)
+/// Plain schemas, compiled in each spelling, and a text of each that it has in both: what any grammar of JSON has.
+pub(crate) fn samples() -> impl Iterator<Item = (Machine, &'static [u8])> {
+    let all = [(SCHEMA, TEXT), (NESTED, NESTED_TEXT)].into_iter();
+    let all = all.flat_map(|(schema, text)| SPELLINGS.map(|spelling| (schema, text, spelling)));
+    all.filter_map(|(schema, text, spelling)| Some((machine(schema, spelling)?, text)))
 }
 
 /// Makes the tables for `tokens`.
@@ -67,7 +80,9 @@ pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
             walk_terminal(tokens, terminal, beginning);
         }
         for (format, beginning) in FORMATS {
-            walk_format(tokens, format, beginning);
+            for spelling in SPELLINGS {
+                walk_format(tokens, format, beginning, spelling);
+            }
         }
         tokens.index().crossing(tokens);
         // What all plain schemas begin with is made with the first of them.
@@ -78,9 +93,9 @@ pub(super) fn warm_up(tokens: &Arc<TokenTable>) {
 }
 
 /// Asks for the masks along the beginning of a text of a format, if there is one. Whether it was read.
-fn walk_format(tokens: &Arc<TokenTable>, format: &str, beginning: &str) -> bool {
+fn walk_format(tokens: &Arc<TokenTable>, format: &str, beginning: &str, spelling: Spelling) -> bool {
     let schema = format!(r#"{{"type": "string", "format": "{format}"}}"#);
-    let Some(machine) = machine(&schema, Spelling::default()) else { return false };
+    let Some(machine) = machine(&schema, spelling) else { return false };
     if beginning.is_empty() {
         return true;
     }
@@ -142,12 +157,18 @@ mod tests {
         let vocab = Vocab::new(["a", "\"", "{"], VocabOptions::default()).unwrap();
         for spelling in SPELLINGS {
             assert!(walk(vocab.table(), spelling));
+            let nested = machine(NESTED, spelling).unwrap();
+            let generation = Generation::new(Arc::new(nested), Arc::clone(vocab.table()));
+            assert!(generation.sets().ends(generation.step_bytes(generation.start(), NESTED_TEXT)));
             assert!(lowered(SCHEMA, spelling, true).is_some());
         }
         for (terminal, beginning) in TERMINALS {
             assert!(walk_terminal(vocab.table(), terminal, beginning), "{terminal}");
         }
-        assert!(FORMATS.iter().all(|(format, beginning)| walk_format(vocab.table(), format, beginning)));
+        for spelling in SPELLINGS {
+            let is_read = |&(format, text): &(&str, &str)| walk_format(vocab.table(), format, text, spelling);
+            assert!(FORMATS.iter().all(is_read));
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -343,7 +344,11 @@ impl Builder {
         let only = match self.expr(text) {
             Expr::Never | Expr::Empty => return text,
             Expr::Bytes(bytes) => {
-                std::str::from_utf8(bytes).ok().and_then(|text| escapes.only_spelling(text))
+                match std::str::from_utf8(bytes).ok().and_then(|text| escapes.only_spelling(text)) {
+                    Some(Cow::Borrowed(_)) => return text,
+                    Some(Cow::Owned(only)) => Some(only),
+                    None => None,
+                }
             }
             _ => None,
         };

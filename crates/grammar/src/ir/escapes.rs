@@ -3,6 +3,8 @@
 //! JSON has many texts for one string: a letter may be written as it is, or as `\u` and its number. What of that may be
 //! written is a parameter of [`Expr::JsonText`](super::Expr::JsonText) and of the keys of [`members`](super::members).
 
+use std::borrow::Cow;
+
 /// The escapes that a JSON string may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Escapes {
@@ -94,13 +96,18 @@ impl Escapes {
     }
 
     /// The spelling of a text, if it has but one.
-    pub fn only_spelling(self, text: &str) -> Option<String> {
+    pub fn only_spelling(self, text: &str) -> Option<Cow<'_, str>> {
+        // Most keys are plain.
+        let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
+        if self != Escapes::Any && text.bytes().all(is_plain) {
+            return Some(Cow::Borrowed(text));
+        }
         let is_single = |c: char| match self {
             Escapes::Any => false,
             Escapes::Canonical => matches!(c, ' '..='~' | '\u{8}' | '\u{9}' | '\n' | '\u{c}' | '\r'),
             Escapes::Least => true,
         };
-        text.chars().all(is_single).then(|| least(text))
+        text.chars().all(is_single).then(|| Cow::Owned(least(text)))
     }
 }
 

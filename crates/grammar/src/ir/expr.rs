@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::builder::Builder;
 use super::escapes::Escapes;
+use super::grammar::RuleOptions;
 use super::members::Layout;
 use crate::error::Result;
 use crate::limits::Budget;
-use crate::regular::{CharSet, Dfa, FreeText, LazyDfa, TagText};
+use crate::regular::{CharSet, Dfa, FreeText, LazyDfa, TagText, determinize};
 
 /// The number of an expression in its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -192,6 +194,22 @@ impl Automaton {
             None => Arc::new(free.dfa(&spoiled, budget)?).into(),
         };
         Ok(Automaton { source, dfa })
+    }
+
+    /// The automaton of a regular expression, which `make` builds.
+    pub(crate) fn of_expr(
+        make: impl FnOnce(&mut Builder) -> Result<ExprId>,
+        budget: &Budget,
+    ) -> Result<Self> {
+        let mut builder = Builder::new(budget.limits());
+        let root = builder.declare("root");
+        let body = make(&mut builder)?;
+        builder.define(root, body, RuleOptions::default());
+        let grammar = builder.finish(root)?;
+        let dfa = Arc::new(determinize(&grammar, grammar.rule(root).body, budget)?);
+        let text = grammar.to_string();
+        let source = format!("({})", text.trim_start_matches("root ::= ").trim_end()).into();
+        Ok(Automaton { source, dfa: dfa.into() })
     }
 
     /// Whether the empty string is in the language.

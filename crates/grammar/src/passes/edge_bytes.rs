@@ -1,12 +1,15 @@
 //! The bytes that an expression may begin or end with.
 //!
-//! What it gives may be too much, never too little: it looks no further than literals, classes and what joins them, and
-//! where it meets anything else, every byte is possible.
+//! What it gives may be too much, never too little: it looks no further than literals, classes, automata and what joins them,
+//! and where it meets anything else, every byte is possible.
 
 use std::collections::BinaryHeap;
 
 use crate::ir::{Expr, ExprId};
 use crate::regular::{ByteSet, ExprSource};
+
+/// Automata of more states than this are not looked at.
+const MOST_STATES: usize = 512;
 
 /// Which end of an expression is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,6 +42,12 @@ pub(super) fn edge_bytes(
             Expr::Class(set) if set.ranges().iter().all(|&(_, high)| high.is_ascii()) => {
                 let chars = set.ranges().iter().flat_map(|&(low, high)| low..=high);
                 chars.for_each(|c| bytes.add(c as u8));
+            }
+            Expr::Automaton(automaton)
+                if automaton.states() <= MOST_STATES && automaton.dfa.put_off().is_none() =>
+            {
+                let (first, last) = automaton.dfa.edge_bytes();
+                bytes.add_all(if side == Side::First { *first } else { *last });
             }
             Expr::Alt(items) => open.extend(items),
             Expr::Repeat { body, .. } => open.push(*body),

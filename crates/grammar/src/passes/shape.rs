@@ -14,8 +14,12 @@ const WIDE: u32 = 24;
 /// A repeat up to this count is not a loop.
 const SHORT: u32 = 8;
 
-/// An automaton of more states is wide, whatever it reads.
+/// An automaton of more states is wide, whatever it reads,
 const SMALL_AUTOMATON: usize = 64;
+
+/// but for those of digits and of spaces, which may have so many states and have no more ways on.
+const LONG_AUTOMATON: usize = 512;
+const FEW_WAYS: u32 = 14;
 
 /// What is known of an expression.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,9 +96,8 @@ pub(super) fn is_wide_terminal(expr: &Expr, shape: Shape) -> bool {
 
 /// Whether an automaton is small and has few ways on everywhere.
 fn is_narrow(dfa: &Dfa) -> bool {
-    let ways =
-        |state: u32| dfa.edges(state).iter().map(|&(low, high, _)| u32::from(high - low) + 1).sum::<u32>();
-    dfa.len() <= SMALL_AUTOMATON && (0..dfa.len() as u32).all(|state| ways(state) <= WIDE)
+    let is_small = dfa.len() <= SMALL_AUTOMATON && dfa.most_ways() <= WIDE;
+    is_small || dfa.len() <= LONG_AUTOMATON && dfa.most_ways() <= FEW_WAYS
 }
 
 /// In how many ways the UTF-8 form of a member can start.

@@ -12,6 +12,8 @@ use std::sync::OnceLock;
 
 use smallvec::SmallVec;
 
+use super::ByteSet;
+
 /// The number of a state.
 pub type StateId = u32;
 
@@ -22,6 +24,10 @@ pub struct Dfa {
     states: Box<[State]>,
     /// See [`Dfa::fingerprint`].
     fingerprint: OnceLock<u128>,
+    /// See [`Dfa::most_ways`].
+    most_ways: OnceLock<u32>,
+    /// See [`Dfa::edge_bytes`].
+    edge_bytes: OnceLock<(ByteSet, ByteSet)>,
 }
 
 impl PartialEq for Dfa {
@@ -78,7 +84,12 @@ impl Dfa {
     pub const START: StateId = 0;
 
     pub(super) fn from_states(states: Vec<State>) -> Self {
-        Dfa { states: states.into(), fingerprint: OnceLock::new() }
+        Dfa {
+            states: states.into(),
+            fingerprint: OnceLock::new(),
+            most_ways: OnceLock::new(),
+            edge_bytes: OnceLock::new(),
+        }
     }
 
     /// The empty language.
@@ -90,6 +101,30 @@ impl Dfa {
     /// thousand grammars. Callers have one way to make fingerprints between them.
     pub fn fingerprint(&self, compute: impl FnOnce(&Self) -> u128) -> u128 {
         *self.fingerprint.get_or_init(|| compute(self))
+    }
+
+    /// The bytes that a string of the language may begin with, and those that it may end with.
+    pub(crate) fn edge_bytes(&self) -> &(ByteSet, ByteSet) {
+        self.edge_bytes.get_or_init(|| {
+            let (mut first, mut last) = (ByteSet::NONE, ByteSet::NONE);
+            for (at, state) in self.states.iter().enumerate() {
+                for &(low, high, target) in &state.edges {
+                    if at == Self::START as usize {
+                        first.add_range(low, high);
+                    }
+                    if self.is_accepting(target) {
+                        last.add_range(low, high);
+                    }
+                }
+            }
+            (first, last)
+        })
+    }
+
+    /// How many bytes there are that go on from a state, at most.
+    pub(crate) fn most_ways(&self) -> u32 {
+        let ways = |state: &State| state.edges.iter().map(|&(low, high, _)| u32::from(high - low) + 1).sum();
+        *self.most_ways.get_or_init(|| self.states.iter().map(ways).max().unwrap_or(0))
     }
 
     /// Whether the language is empty; then there is no state.

@@ -15,8 +15,10 @@ impl Lowering<'_> {
     /// Makes the list of an object, which is the next one.
     pub(super) fn make_list(&mut self, object: usize) -> Result<()> {
         self.budget.tick()?;
+        let Object { entries, others, level } = &mut self.objects[object];
         let object =
-            std::mem::replace(&mut self.objects[object], Object { entries: Vec::new(), others: Vec::new() });
+            Object { entries: std::mem::take(entries), others: std::mem::take(others), level: *level };
+        let separator = self.joints_at(object.level).comma;
         let keys = KeyTree::new(object.entries.iter().map(|(key, ..)| Some(&**key)), self.escapes);
         let mut key_texts = Vec::with_capacity(keys.nodes.len());
         for node in &keys.nodes {
@@ -44,7 +46,7 @@ impl Lowering<'_> {
             keys,
             key_texts: key_texts.into(),
             quote,
-            separator: self.joints.comma,
+            separator,
             entries: entries.into(),
             others: others.into(),
             names,

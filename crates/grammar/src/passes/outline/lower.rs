@@ -26,13 +26,14 @@ use crate::regular::ByteSet;
 /// The outline while it is being lowered.
 pub(super) struct Lowering<'b> {
     pub(super) builder: Builder,
-    pub(super) joints: Joints,
+    joints: Vec<Joints>,
     /// The bytes that may stand before a key, and after one.
     pub(super) before_keys: ByteSet,
     pub(super) after_keys: ByteSet,
     pub(super) order: Order,
     pub(super) escapes: Escapes,
     values: Vec<Ways>,
+    levels: Vec<u8>,
     pub(super) objects: Vec<Object>,
     arrays: Vec<Array>,
     ready: Option<Arc<Ready>>,
@@ -114,7 +115,8 @@ impl<'b> Lowering<'b> {
             ranks: None,
             ready: None,
         };
-        let Outline { builder, facts, joints, order, escapes, values, objects, arrays, ready } = outline;
+        let Outline { builder, facts, joints, order, escapes, values, levels, objects, arrays, ready } =
+            outline;
         Lowering {
             members: vec![None; values.len()],
             others: vec![None; values.len()],
@@ -127,6 +129,7 @@ impl<'b> Lowering<'b> {
             order,
             escapes,
             values,
+            levels,
             objects,
             arrays,
             ready,
@@ -200,8 +203,11 @@ impl<'b> Lowering<'b> {
         if self.ready.is_some() {
             self.any_container = Some(self.declare("any", READS_FIRST)?);
         }
-        self.before_keys = self.facts.edge_bytes(&self.builder, self.joints.comma, Side::Last);
-        self.after_keys = self.facts.edge_bytes(&self.builder, self.joints.colon, Side::First);
+        // The bytes are the same however deep it is.
+        if let Some(&Joints { comma, colon, .. }) = self.joints.last() {
+            self.before_keys = self.facts.edge_bytes(&self.builder, comma, Side::Last);
+            self.after_keys = self.facts.edge_bytes(&self.builder, colon, Side::First);
+        }
         let mut items = Items::new();
         self.push_value(&mut items, ValueId(0));
         self.lay_rule(root, &items)?;
@@ -253,17 +259,38 @@ impl<'b> Lowering<'b> {
     fn push_value(&mut self, items: &mut Items, value: ValueId) {
         match *self.values[value.index()] {
             [Way::Text(text)] => self.push_text(items, text),
-            [Way::Object(object)] => self.push_bracketed(items, "{", Piece::Members(object), "}"),
-            [Way::Array(array)] => self.push_bracketed(items, "[", Piece::Items(array), "]"),
+            [container @ (Way::Object(_) | Way::Array(_))] => self.push_container(items, container),
             _ => items.push(Item::Piece(Piece::Choice(value))),
         }
     }
 
-    fn push_bracketed(&mut self, items: &mut Items, open: &str, inner: Piece, close: &str) {
+    /// Adds an object or an array with its brackets.
+    fn push_container(&mut self, items: &mut Items, container: Way) {
+        let (open, inner, joints, close) = match container {
+            Way::Object(object) => {
+                let level = self.objects[object as usize].level;
+                ("{", Piece::Members(object), self.joints_at(level), "}")
+            }
+            Way::Array(array) => {
+                let joints = self.joints_of(self.arrays[array as usize].item);
+                ("[", Piece::Items(array), joints, "]")
+            }
+            Way::Text(_) | Way::AnyContainer => return,
+        };
         let (open, close) = (self.builder.bytes(open), self.builder.bytes(close));
         items.push(Item::Text(open));
-        self.push_text(items, self.joints.space);
+        self.push_text(items, joints.space);
         items.extend([Item::Piece(inner), Item::Text(close)]);
+    }
+
+    /// What stands between values that lie so deep.
+    pub(super) fn joints_at(&self, level: u8) -> Joints {
+        self.joints[usize::from(level)]
+    }
+
+    /// What stands around a value in a list.
+    fn joints_of(&self, value: ValueId) -> Joints {
+        self.joints_at(self.levels[value.index()])
     }
 
     /// How a value is written as a member with a key, from the closing quote of the key on.
@@ -273,9 +300,10 @@ impl<'b> Lowering<'b> {
         }
         let quote = self.builder.bytes("\"");
         let mut items: Items = smallvec![Item::Text(quote)];
-        self.push_text(&mut items, self.joints.colon);
+        let joints = self.joints_of(value);
+        self.push_text(&mut items, joints.colon);
         self.push_value(&mut items, value);
-        self.push_text(&mut items, self.joints.space);
+        self.push_text(&mut items, joints.space);
         let mut parts = self.gather(&items);
         let rest = parts.split_off(1);
         let head = match parts.pop() {
@@ -303,9 +331,10 @@ impl<'b> Lowering<'b> {
         let rule = self.declare("other", READS_FIRST)?;
         self.others[value.index()] = Some(rule);
         let mut items = Items::new();
-        self.push_text(&mut items, self.joints.colon);
+        let joints = self.joints_of(value);
+        self.push_text(&mut items, joints.colon);
         self.push_value(&mut items, value);
-        self.push_text(&mut items, self.joints.space);
+        self.push_text(&mut items, joints.space);
         self.lay_rule(rule, &items)?;
         Ok(rule)
     }
@@ -465,7 +494,8 @@ impl<'b> Lowering<'b> {
             [container @ (Way::Object(_) | Way::Array(_))] => items.push(Item::Piece(Piece::Call(container))),
             _ => self.push_value(&mut items, array.item),
         }
-        self.push_text(&mut items, self.joints.space);
+        let joints = self.joints_of(array.item);
+        self.push_text(&mut items, joints.space);
         let after = self.node()?;
         let first = self.gather(&items);
         self.lay(&first, from, after)?;
@@ -474,13 +504,13 @@ impl<'b> Lowering<'b> {
             (_, Some(0)) => self.draft.jump(after, to),
             (0, None) => {
                 let before = self.node()?;
-                self.terminal(self.joints.comma, false, after, before);
+                self.terminal(joints.comma, false, after, before);
                 self.lay(&first, before, after)?;
                 self.draft.jump(after, to);
             }
             _ => {
                 let mut more = Items::new();
-                self.push_text(&mut more, self.joints.comma);
+                self.push_text(&mut more, joints.comma);
                 more.extend(items);
                 let rule = self.declare("more", READS_FIRST)?;
                 self.lay_rule(rule, &more)?;
@@ -493,22 +523,17 @@ impl<'b> Lowering<'b> {
 
     /// The rule of a container; none for a text.
     fn container(&mut self, way: Way) -> Result<Option<MachineRuleId>> {
-        let mut items = Items::new();
         let known = match way {
             Way::Text(_) => return Ok(None),
             Way::AnyContainer => return Ok(self.any_container),
-            Way::Object(object) => {
-                self.push_bracketed(&mut items, "{", Piece::Members(object), "}");
-                self.object_rules[object as usize]
-            }
-            Way::Array(array) => {
-                self.push_bracketed(&mut items, "[", Piece::Items(array), "]");
-                self.array_rules[array as usize]
-            }
+            Way::Object(object) => self.object_rules[object as usize],
+            Way::Array(array) => self.array_rules[array as usize],
         };
         if known.is_some() {
             return Ok(known);
         }
+        let mut items = Items::new();
+        self.push_container(&mut items, way);
         let rule = self.declare("container", READS_FIRST)?;
         match way {
             Way::Object(object) => self.object_rules[object as usize] = Some(rule),

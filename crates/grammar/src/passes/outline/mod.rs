@@ -67,6 +67,8 @@ pub(crate) struct Object {
     pub(crate) entries: Vec<(Box<str>, bool, ValueId)>,
     /// Families of other keys.
     pub(crate) others: Vec<Others>,
+    /// How deep its members lie.
+    pub(crate) level: u8,
 }
 
 /// Keys without a name: texts of a language without end, and what their values are.
@@ -109,13 +111,15 @@ pub(crate) struct Outline {
     pub(crate) builder: Builder,
     /// What is known of the first of them.
     pub(crate) facts: Facts,
-    /// What stands between.
-    pub(crate) joints: Joints,
+    /// What stands between, by how deep it lies.
+    pub(crate) joints: Vec<Joints>,
     /// The order of keys, and the escapes that they may have.
     pub(crate) order: Order,
     pub(crate) escapes: Escapes,
     /// The values, by number. The first is the whole.
     pub(crate) values: Vec<Ways>,
+    /// How deep each of them lies, as far as what stands between depends on it.
+    pub(crate) levels: Vec<u8>,
     /// The objects, by number.
     pub(crate) objects: Vec<Object>,
     /// The arrays, by number.

@@ -47,6 +47,8 @@ pub(super) struct Emitter<'b> {
     layout: Layout,
     /// The expressions of formulas, by the depth of their white space.
     known: FxHashMap<(FormulaId, Depth), ExprId>,
+    /// Those of formulas that have scalars alone: they are the same at all depths.
+    known_scalars: FxHashMap<FormulaId, ExprId>,
     /// The expressions of scalars of whole types.
     usual_scalars: UsualScalars,
     /// What may stand in the tags of the style, by how its kind is told.
@@ -123,7 +125,8 @@ impl<'b> Emitter<'b> {
         Ok(Emitter {
             expander,
             layout,
-            known: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
+            known: FxHashMap::default(),
+            known_scalars: FxHashMap::with_capacity_and_hasher(EXPECTED, FxBuildHasher),
             usual_scalars: [None; 48],
             contents: FxHashMap::default(),
             pending: Vec::new(),
@@ -188,16 +191,20 @@ impl Emitter<'_> {
 
     /// The expression of a formula.
     fn value(&mut self, formula: FormulaId, depth: Depth) -> Result<ExprId> {
-        if let Some(&expr) = self.known.get(&(formula, depth)) {
+        let known = self.known_scalars.get(&formula).or_else(|| self.known.get(&(formula, depth)));
+        if let Some(&expr) = known {
             return Ok(expr);
         }
         self.expander.algebra.languages.budget.tick()?;
         let set = self.set_of(formula)?;
         let scalars = self.scalars(&set).map_err(|error| self.place(error, formula))?;
         self.place_unwritten(formula);
-        let expr = if set.arrays.is_empty() && set.objects.is_empty() {
-            scalars
-        } else {
+        if set.arrays.is_empty() && set.objects.is_empty() {
+            self.known_scalars.insert(formula, scalars);
+            return Ok(scalars);
+        }
+        let own_depth = if is_any_container(&set) { self.layout.of_anything(depth) } else { depth };
+        let expr = if own_depth == depth {
             let name = format!("value_{}", self.builder().rule_count());
             let rule = self.builder().declare(name);
             if formula == FormulaId::ANY
@@ -209,6 +216,8 @@ impl Emitter<'_> {
             self.wait_for(rule, formula, depth, set, Form::Json);
             let call = self.builder().rule(rule);
             self.builder().alt([scalars, call])
+        } else {
+            self.value(formula, own_depth)?
         };
         self.known.insert((formula, depth), expr);
         Ok(expr)
@@ -327,9 +336,9 @@ impl Emitter<'_> {
         let body = match texts {
             TextSet::Finite(listed) if spelling == Spelling::Canonical => {
                 let spelled = listed.iter().filter_map(|text| spelling.key_escapes().only_spelling(text));
-                let mut spelled: Vec<String> = spelled.collect();
+                let mut spelled: Vec<_> = spelled.collect();
                 spelled.sort_unstable();
-                let spelled: Vec<&str> = spelled.iter().map(String::as_str).collect();
+                let spelled: Vec<&str> = spelled.iter().map(AsRef::as_ref).collect();
                 prefix_tree(self.builder(), &spelled)
             }
             _ => {
@@ -419,6 +428,11 @@ impl Emitter<'_> {
 
 /// The expressions of [usual](usual_place) scalars that were written.
 type UsualScalars = [Option<ExprId>; 48];
+
+/// Whether all arrays and all objects are in a set.
+fn is_any_container(set: &ValueSet) -> bool {
+    matches!(&*set.arrays, [array] if array.is_any()) && matches!(&*set.objects, [object] if object.is_any())
+}
 
 /// The place of the scalars of a set among those that are of whole types, if they are.
 fn usual_place(set: &ValueSet) -> Option<usize> {

@@ -57,8 +57,9 @@ impl Emitter<'_> {
             let layout = &self.layout;
             layout.around(&mut self.expander.algebra.languages.builder, depth)
         };
-        let colon = self.layout.colon(&mut self.expander.algebra.languages.builder);
-        let text = Json { colon, after: around.after, depth: self.layout.below(depth) };
+        let below = self.layout.below(depth);
+        let colon = self.layout.colon(&mut self.expander.algebra.languages.builder, below);
+        let text = Json { colon, after: around.after, depth: below };
         let (mut layout, parts) = self.members_in(shape, around.separator, Writing::Json(text))?;
         if around.tight_if_empty {
             layout.counters[0].min = layout.counters[0].min.max(1);

@@ -8,6 +8,7 @@
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
 use super::super::documents::{Document, Documents, Draft};
 use super::super::expand::Expander;
@@ -18,9 +19,9 @@ use super::super::values::numbers::NumberSet;
 use super::super::values::objects::ObjectShape;
 use super::super::values::texts::TextSet;
 use super::super::{Options, Patterns, Purpose, Spelling, Style};
-use super::layout::Layout;
+use super::layout::{Depth, Layout};
 use super::objects::names;
-use super::{Emitter, UsualScalars, any_value};
+use super::{Emitter, UsualScalars, any_value, is_any_container};
 use crate::error::{ErrorKind, Result};
 use crate::ir::members::Order;
 use crate::ir::{Builder, Expr, ExprId, SharedExprs};
@@ -134,9 +135,9 @@ fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Op
     let (mut emitter, formula) = emitter(root, options, builder, budget)?;
     emitter.usual_scalars = beginning.usual_scalars;
     let mut sketch = Sketch { knows_any: beginning.ready.is_some(), ..Sketch::default() };
-    sketch.value(formula);
-    while let Some((value, formula)) = sketch.open.pop() {
-        let Some(ways) = emitter.ways(formula, &mut sketch)? else { return Ok(None) };
+    sketch.value(formula, Layout::start());
+    while let Some((value, formula, depth)) = sketch.open.pop() {
+        let Some(ways) = emitter.ways(formula, depth, &mut sketch)? else { return Ok(None) };
         sketch.values[value.0 as usize] = ways;
     }
     let joints = emitter.joints();
@@ -148,6 +149,7 @@ fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Op
         order: if options.any_order { Order::Any } else { Order::Declared },
         escapes: options.spelling.key_escapes(),
         values: sketch.values,
+        levels: sketch.levels,
         objects: sketch.objects,
         arrays: sketch.arrays,
         ready: beginning.ready.clone().filter(|_| sketch.names_any),
@@ -158,69 +160,77 @@ fn outline(root: &Document<'_>, options: &Options, budget: &Budget) -> Result<Op
 #[derive(Default)]
 struct Sketch {
     values: Vec<Ways>,
+    levels: Vec<u8>,
     objects: Vec<Object>,
     arrays: Vec<Array>,
-    known: FxHashMap<FormulaId, ValueId>,
+    known: FxHashMap<(FormulaId, Depth), ValueId>,
     /// The values that are named and not yet known.
-    open: Vec<(ValueId, FormulaId)>,
+    open: Vec<(ValueId, FormulaId, Depth)>,
     /// Whether there is a rule of any array and object, and whether it is named.
     knows_any: bool,
     names_any: bool,
 }
 
 impl Sketch {
-    /// The value of a formula.
-    fn value(&mut self, formula: FormulaId) -> ValueId {
-        *self.known.entry(formula).or_insert_with(|| {
+    /// The value of a formula at a depth.
+    fn value(&mut self, formula: FormulaId, depth: Depth) -> ValueId {
+        *self.known.entry((formula, depth)).or_insert_with(|| {
             let value = ValueId(self.values.len() as u32);
             self.values.push(Ways::new());
-            self.open.push((value, formula));
+            self.levels.push(depth.level());
+            self.open.push((value, formula, depth));
             value
         })
     }
 }
 
 impl Emitter<'_> {
-    /// What stands between values.
-    fn joints(&mut self) -> Joints {
-        let languages = &mut self.expander.algebra.languages;
-        let around = self.layout.around(&mut languages.builder, Layout::start());
-        Joints {
-            space: around.after,
-            colon: self.layout.colon(&mut languages.builder),
-            comma: around.separator,
-        }
+    /// What stands between values, by how deep they lie; nothing where white space is not free.
+    fn joints(&mut self) -> Vec<Joints> {
+        let builder = &mut self.expander.algebra.languages.builder;
+        let at = |depth| {
+            let around = self.layout.freely_around(builder, depth)?;
+            let colon = self.layout.colon(builder, depth);
+            Some(Joints { space: around.after, colon, comma: around.separator })
+        };
+        self.layout.depths().filter_map(at).collect()
     }
 
     /// The ways to write the values of a formula; `None` if some have no outline, or if there are none.
-    fn ways(&mut self, formula: FormulaId, sketch: &mut Sketch) -> Result<Option<Ways>> {
+    fn ways(&mut self, formula: FormulaId, depth: Depth, sketch: &mut Sketch) -> Result<Option<Ways>> {
+        if let Some(&text) = self.known_scalars.get(&formula) {
+            return Ok(Some(smallvec![Way::Text(text)]));
+        }
         self.expander.algebra.languages.budget.tick()?;
         let set = self.set_of(formula)?;
         let scalars = self.scalars(&set)?;
         let mut ways = Ways::new();
         if *self.builder().expr(scalars) != Expr::Never {
             ways.push(Way::Text(scalars));
+            if set.arrays.is_empty() && set.objects.is_empty() && self.expander.unwritten.is_none() {
+                self.known_scalars.insert(formula, scalars);
+                return Ok(Some(ways));
+            }
         }
-        let is_any = sketch.knows_any
-            && matches!(&*set.arrays, [array] if array.is_any())
-            && matches!(&*set.objects, [object] if object.is_any());
-        if is_any {
+        let is_any = is_any_container(&set);
+        let depth = if is_any { self.layout.of_anything(depth) } else { depth };
+        if is_any && sketch.knows_any {
             sketch.names_any = true;
             ways.push(Way::AnyContainer);
         } else {
             for shape in &set.arrays {
-                let Some(way) = self.array_way(shape, sketch)? else { return Ok(None) };
+                let Some(way) = self.array_way(shape, depth, sketch)? else { return Ok(None) };
                 ways.push(way);
             }
             for shape in &set.objects {
-                let Some(way) = self.object_way(shape, sketch)? else { return Ok(None) };
+                let Some(way) = self.object_way(shape, depth, sketch)? else { return Ok(None) };
                 ways.push(way);
             }
         }
         Ok((!ways.is_empty() && self.expander.unwritten.is_none()).then_some(ways))
     }
 
-    fn array_way(&mut self, shape: &ArrayShape, sketch: &mut Sketch) -> Result<Option<Way>> {
+    fn array_way(&mut self, shape: &ArrayShape, depth: Depth, sketch: &mut Sketch) -> Result<Option<Way>> {
         let is_plain =
             shape.prefix.is_empty() && shape.contains.is_empty() && !shape.unique && !shape.repeats;
         if !is_plain {
@@ -228,15 +238,15 @@ impl Emitter<'_> {
         }
         let items = self.set_of(shape.rest)?;
         if items.arrays.is_empty() && items.objects.is_empty() {
-            let text = self.array(shape, Layout::start())?;
+            let text = self.array(shape, depth)?;
             return Ok((*self.builder().expr(text) != Expr::Never).then_some(Way::Text(text)));
         }
-        let item = sketch.value(shape.rest);
+        let item = sketch.value(shape.rest, self.layout.below(depth));
         sketch.arrays.push(Array { item, min: shape.min, max: shape.max });
         Ok(Some(Way::Array(sketch.arrays.len() as u32 - 1)))
     }
 
-    fn object_way(&mut self, shape: &ObjectShape, sketch: &mut Sketch) -> Result<Option<Way>> {
+    fn object_way(&mut self, shape: &ObjectShape, depth: Depth, sketch: &mut Sketch) -> Result<Option<Way>> {
         let is_plain = shape.witnesses.is_empty()
             && shape.implies.is_empty()
             && shape.min == 0
@@ -245,6 +255,7 @@ impl Emitter<'_> {
         if !is_plain {
             return Ok(None);
         }
+        let below = self.layout.below(depth);
         let names = names(shape);
         let mut entries = Vec::with_capacity(names.len());
         for name in &names {
@@ -252,7 +263,7 @@ impl Emitter<'_> {
             if value == FormulaId::NEVER {
                 return Ok(None);
             }
-            entries.push(((**name).into(), shape.required.contains(name), sketch.value(value)));
+            entries.push(((**name).into(), shape.required.contains(name), sketch.value(value, below)));
         }
         let mut others = Vec::new();
         for region in self.regions(shape)?.iter() {
@@ -263,9 +274,9 @@ impl Emitter<'_> {
             }
             let keys = region.language(&mut self.expander.algebra.languages)?;
             let Some(always_free) = self.are_endless(keys)? else { return Ok(None) };
-            others.push(Others { keys, always_free, value: sketch.value(value) });
+            others.push(Others { keys, always_free, value: sketch.value(value, below) });
         }
-        sketch.objects.push(Object { entries, others });
+        sketch.objects.push(Object { entries, others, level: below.level() });
         Ok(Some(Way::Object(sketch.objects.len() as u32 - 1)))
     }
 

@@ -20,7 +20,7 @@ use super::{
     Cut, Decimal, Digits, Emitter, FEW, Fraction, Interval, MANY, NumberSet, Piece, automaton, members,
 };
 use crate::error::Result;
-use crate::ir::{Automaton, Builder, ExprId, RuleOptions};
+use crate::ir::{Automaton, Builder, ExprId};
 use crate::regular::{CharSet, Dfa, determinize};
 
 /// The most digits of a whole number.
@@ -66,33 +66,61 @@ fn is_whole(set: &NumberSet) -> bool {
 
 /// The canonical forms of the numbers of a set.
 pub(super) fn compute(emitter: &mut Emitter<'_>, set: &NumberSet) -> Result<ExprId> {
-    let budget = emitter.budget;
-    let from_zero = NumberSet::at_least(Decimal::zero());
-    let positive = set.intersect(&from_zero, budget)?;
-    let minus = emitter.builder.bytes(b"-");
-    if is_whole(set) {
-        let negative = set.negated().intersect(&NumberSet::more_than(Decimal::zero()), budget)?;
-        let [unsigned, signed] = [emitter.whole(&positive)?, emitter.whole(&negative)?];
-        let signed = emitter.builder.seq([minus, signed]);
-        return Ok(emitter.builder.alt([unsigned, signed]));
-    }
-    let negative = set.negated().intersect(&from_zero, budget)?;
-    let unsigned = emitter.fractional(&positive)?;
-    if positive == negative {
-        let sign = emitter.builder.optional(minus);
-        return Ok(emitter.builder.seq([sign, unsigned]));
-    }
-    let signed = if negative.single().is_some_and(Decimal::is_zero) {
-        emitter.builder.bytes(b"0.0")
+    static ALL: OnceLock<Automaton> = OnceLock::new();
+    static NOT_NEGATIVE: OnceLock<Automaton> = OnceLock::new();
+    if set.is_all() {
+        emitter.shared(&ALL, |emitter| emitter.forms_of(set))
+    } else if *set == NumberSet::at_least(Decimal::zero()) {
+        emitter.shared(&NOT_NEGATIVE, |emitter| emitter.forms_of(set))
     } else {
-        emitter.fractional(&negative)?
-    };
-    let signed = emitter.builder.seq([minus, signed]);
-    emitter.builder.check()?;
-    Ok(emitter.builder.alt([unsigned, signed]))
+        emitter.forms_of(set)
+    }
 }
 
 impl Emitter<'_> {
+    /// The canonical forms of the numbers of a set, as an expression.
+    fn forms_of(&mut self, set: &NumberSet) -> Result<ExprId> {
+        let budget = self.budget;
+        let from_zero = NumberSet::at_least(Decimal::zero());
+        let positive = set.intersect(&from_zero, budget)?;
+        let minus = self.builder.bytes(b"-");
+        if is_whole(set) {
+            let negative = set.negated().intersect(&NumberSet::more_than(Decimal::zero()), budget)?;
+            let [unsigned, signed] = [self.whole(&positive)?, self.whole(&negative)?];
+            let signed = self.builder.seq([minus, signed]);
+            return Ok(self.builder.alt([unsigned, signed]));
+        }
+        let negative = set.negated().intersect(&from_zero, budget)?;
+        let unsigned = self.fractional(&positive)?;
+        if positive == negative {
+            let sign = self.builder.optional(minus);
+            return Ok(self.builder.seq([sign, unsigned]));
+        }
+        let signed = if negative.single().is_some_and(Decimal::is_zero) {
+            self.builder.bytes(b"0.0")
+        } else {
+            self.fractional(&negative)?
+        };
+        let signed = self.builder.seq([minus, signed]);
+        self.builder.check()?;
+        Ok(self.builder.alt([unsigned, signed]))
+    }
+
+    /// What many schemas ask for, made once for the process: an automaton, whose states are the same in all grammars.
+    fn shared(
+        &mut self,
+        known: &'static OnceLock<Automaton>,
+        make: impl FnOnce(&mut Emitter<'_>) -> Result<ExprId>,
+    ) -> Result<ExprId> {
+        if let Some(known) = known.get() {
+            return Ok(self.builder.automaton(known.clone()));
+        }
+        let (budget, forms) = (self.budget, self.forms);
+        let own = |builder: &mut Builder| make(&mut Emitter { builder, budget, forms, places: None });
+        let automaton = Automaton::of_expr(own, budget)?;
+        Ok(self.builder.automaton(known.get_or_init(|| automaton).clone()))
+    }
+
     /// The digits of the numbers at or above zero of a set of whole numbers.
     fn whole(&mut self, set: &NumberSet) -> Result<ExprId> {
         let mut parts = Vec::with_capacity(set.pieces().len());
@@ -227,21 +255,10 @@ impl Emitter<'_> {
     /// The mantissas of doubles with the greatest exponent, as one expression: every set without an upper bound has them.
     fn greatest_mantissas(&mut self) -> Result<ExprId> {
         static KNOWN: OnceLock<Automaton> = OnceLock::new();
-        if let Some(known) = KNOWN.get() {
-            return Ok(self.builder.automaton(known.clone()));
-        }
-        let mut own = Builder::new(self.budget.limits());
-        let root = own.declare("root");
-        let mut emitter = Emitter { builder: &mut own, budget: self.budget, forms: self.forms, places: None };
-        let piece = Piece { interval: greatest().clone(), condition: Condition::anything() };
-        let expr = emitter.limited(&piece, Decimal::from(10), 1, MANTISSA)?;
-        own.define(root, expr, RuleOptions::default());
-        let grammar = own.finish(root)?;
-        let dfa = Arc::new(determinize(&grammar, expr, self.budget)?);
-        let text = grammar.to_string();
-        let source = format!("({})", text.trim_start_matches("root ::= ").trim_end()).into();
-        let automaton = KNOWN.get_or_init(|| Automaton { source, dfa: dfa.into() });
-        Ok(self.builder.automaton(automaton.clone()))
+        self.shared(&KNOWN, |emitter| {
+            let piece = Piece { interval: greatest().clone(), condition: Condition::anything() };
+            emitter.limited(&piece, Decimal::from(10), 1, MANTISSA)
+        })
     }
 
     /// The numbers of a piece with exponents.
