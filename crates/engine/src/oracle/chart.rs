@@ -127,9 +127,16 @@ impl OracleState<'_> {
 
     /// Whether the state would be alive after a token. It is left as it was.
     pub fn would_accept(&mut self, bytes: &[u8], token: u32) -> bool {
-        if !self.after_token(bytes, token).is_empty() {
-            return true;
-        }
+        !self.after_token(bytes, token).is_empty() || self.would_read(bytes)
+    }
+
+    /// Whether some token may be read as a whole.
+    pub(super) fn takes_token(&self) -> bool {
+        self.last().items.iter().any(|item| self.nodes.takes_token(item.node, item.at))
+    }
+
+    /// Whether the state would be alive after these bytes, which are no token that is read as a whole.
+    pub(super) fn would_read(&mut self, bytes: &[u8]) -> bool {
         let Some((&last, rest)) = bytes.split_last() else { return false };
         let (sets, text) = (self.sets.len(), self.text.len());
         let reads = |byte: &u8| {

@@ -84,7 +84,10 @@ impl Oracle {
     /// For each of `tokens`, whether `state` would stay alive if it came next. Its place in the list is its id.
     pub fn mask(&self, state: &OracleState<'_>, tokens: &[impl AsRef<[u8]>]) -> Vec<bool> {
         let mut trial = state.clone();
-        let allows = |(id, bytes)| trial.would_accept(bytes, id);
+        let names_tokens = trial.takes_token();
+        let allows = |(id, bytes)| {
+            if names_tokens { trial.would_accept(bytes, id) } else { trial.would_read(bytes) }
+        };
         (0..).zip(tokens.iter().map(AsRef::as_ref)).map(allows).collect()
     }
 }

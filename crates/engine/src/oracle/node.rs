@@ -231,6 +231,11 @@ impl Nodes {
         at == START && matches!(&self.all[node.index()], Node::Token(set) if !set.spelled)
     }
 
+    /// Whether a token may be read as a whole.
+    pub(super) fn takes_token(&self, node: NodeId, at: At) -> bool {
+        at == START && matches!(&self.all[node.index()], Node::Token(_))
+    }
+
     /// The productive nodes that can be called from `at`, each with the position after it has ended.
     pub(super) fn calls(&self, node: NodeId, at: At) -> Vec<(NodeId, At)> {
         let (callees, after): (&[NodeId], At) = match &self.all[node.index()] {
