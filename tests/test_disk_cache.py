@@ -105,6 +105,21 @@ def test_a_damaged_entry_is_dropped_and_written_again(cache, tiny, damage):
     assert path.read_bytes() == whole
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_no_entry(cache, tiny):
+    """Opening one waits for somebody who writes, for ever."""
+    cache.store("key", "tiny", tiny)
+    path = entry_file(cache)
+    path.unlink()
+    os.mkfifo(path)
+    assert gguf_key(path) is None
+    with pytest.warns(UserWarning, match="not a regular file"):
+        assert cache.load("key") is None
+    assert not path.exists()
+    assert cache.store("key", "tiny", tiny)
+    assert cache.load("key") is not None
+
+
 def test_it_is_bounded_and_the_least_used_go_first(tmp_path, tiny):
     DiskCache(tmp_path).store("size", "size", tiny)
     size = entry_file(DiskCache(tmp_path)).stat().st_size

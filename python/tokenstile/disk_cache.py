@@ -32,7 +32,7 @@ import warnings
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from tokenstile._core import TokenizerInfo as _NativeTokenizerInfo
 from tokenstile._core import __version__
@@ -185,7 +185,7 @@ def gguf_key(path: Path) -> str | None:
     large to be read as a whole.
     """
     try:
-        with path.open("rb") as file:
+        with _open(path) as file:
             status = os.fstat(file.fileno())
             head = hashlib.sha256(file.read(_HEAD_BYTES)).hexdigest()
     except OSError:
@@ -252,9 +252,20 @@ def _write(path: Path, name: str, info: TokenizerInfo) -> None:
         raise
 
 
+def _open(path: Path) -> BinaryIO:
+    """Open a file to read it; ``OSError`` for a pipe or a device, which may have no end, or nobody who writes."""
+    file = os.fdopen(
+        os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
+    )
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(f"{path} is not a regular file")
+    return file
+
+
 def _read(path: Path) -> TokenizerInfo:
     """Read an entry, and check all that can be checked."""
-    with path.open("rb") as file:
+    with _open(path) as file:
         header = _header(file.readline(_LONGEST_HEADER))
         body = file.read(_LARGEST_ENTRY + 1)
     if header["version"] != __version__:
@@ -281,7 +292,7 @@ def _entry(path: Path) -> Entry | None:
     """Describe an entry without reading its body; nothing if it went, and just a file if it is broken."""
     try:
         status = path.stat()
-        with path.open("rb") as file:
+        with _open(path) as file:
             line = file.readline(_LONGEST_HEADER)
     except OSError:
         return None

@@ -43,7 +43,7 @@ from tokenstile.exceptions import InvalidArgumentError, MatcherError
 from tokenstile.structured_output import RequestStatus, StructuredOutputManager
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -118,10 +118,12 @@ class Engine:
         structure: StructuredOutputsParams | None = None,
         request_id: str | None = None,
         backend: str | None = None,
+        client: Hashable = None,
     ) -> GenerationRequest:
         """Begin a request. What is wrong with its grammar comes out of the request.
 
-        ``backend`` is the name of a structured output backend, if it is not to be the manager's.
+        ``backend`` is the name of a structured output backend, if it is not to be the manager's. ``client`` is who
+        asks: the grammars of clients are compiled in turns.
         """
         params = params or SamplingParams()
         tokens = self.model.encode(prompt) if isinstance(prompt, str) else _token_ids(prompt)
@@ -139,6 +141,7 @@ class Engine:
                 prompt_token_ids=tokens,
                 max_tokens=self._most_tokens(request) if self.complete_in_time else None,
                 on_ready=self._notice,
+                client=client,
             )
             self._waiting.append(request)
             self._wake.notify_all()

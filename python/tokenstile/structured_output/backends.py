@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import weakref
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokenstile.exceptions import LimitExceededError
+from tokenstile.structured_output.backend import TokenstileBackend
+from tokenstile.structured_output.compile_lanes import QUICK_SECONDS
+from tokenstile.structured_output.compile_pool import NotQuickError
 from tokenstile.structured_output.contract import BackendContext, StructuredOutputBackend
 from tokenstile.structured_output.recent import RecentlyUsed
 from tokenstile.structured_output.registry import create_backend
@@ -50,12 +55,34 @@ class KnownBackend:
         """
         return isinstance(self.backend, StructuredOutputBackend)
 
+    @property
+    def can_be_stopped(self) -> bool:
+        """Whether a compilation ends in time when it is given little: other libraries' go on."""
+        return isinstance(self.backend, TokenstileBackend)
+
+    def compile_quickly(self, key: StructuredOutputKey, cancel: CancelToken) -> StructuredOutputGrammar:
+        """Compile a grammar as long as that takes little time; `NotQuickError` if it does not."""
+        started = time.perf_counter()
+        try:
+            return self.compile(key, None, cancel, QUICK_SECONDS)
+        except LimitExceededError as error:
+            # Another limit is met again.
+            if time.perf_counter() - started < QUICK_SECONDS:
+                raise
+            raise NotQuickError from error
+
     def compile(
-        self, key: StructuredOutputKey, stop_token_ids: Collection[int] | None, cancel: CancelToken
+        self,
+        key: StructuredOutputKey,
+        stop_token_ids: Collection[int] | None,
+        cancel: CancelToken,
+        timeout: float | None = None,
     ) -> StructuredOutputGrammar:
         """Compile a grammar, to be begun again for each request where that can be."""
         if self.shares_grammars:
-            return self.backend.compile_grammar(key.grammar_type, key.grammar_spec, cancel=cancel)
+            return self.backend.compile_grammar(
+                key.grammar_type, key.grammar_spec, timeout=timeout, cancel=cancel
+            )
         return self.backend.compile_grammar(key.grammar_type, key.grammar_spec, stop_token_ids)
 
 

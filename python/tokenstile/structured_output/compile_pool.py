@@ -9,6 +9,8 @@ that a thousand requests with a new schema take one thread and not all of them. 
 3. The number of compilations that are waiting or running is bounded. Beyond it a request fails at once, with words.
 4. A compilation that nobody waits for any more, and that goes on because its backend cannot be stopped, takes nobody's
    place: another thread begins in its stead, up to a number of them.
+5. Clients take turns, and grammars that take long stand in the way of none that do not: see
+   `tokenstile.structured_output.compile_lanes`.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,13 +25,14 @@ from typing import TYPE_CHECKING
 
 from tokenstile._core import CancelToken
 from tokenstile.exceptions import LimitExceededError, TokenstileError
+from tokenstile.structured_output.compile_lanes import KnownKeys, Lane, Lanes
 from tokenstile.structured_output.contract import StructuredOutputGrammar
 from tokenstile.structured_output.deadlines import Deadlines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-__all__ = ["CompilePool", "CompileTimeoutError", "Waiter"]
+__all__ = ["CompilePool", "CompileTimeoutError", "NotQuickError", "Waiter"]
 
 GrammarFuture = Future[StructuredOutputGrammar]
 
@@ -40,6 +42,10 @@ class CompileTimeoutError(LimitExceededError):
 
     What to do: raise the request's timeout.
     """
+
+
+class NotQuickError(Exception):
+    """A compilation did not end in the time that it has in a quick lane; it is to begin again in the long one."""
 
 
 @dataclass(eq=False, slots=True, weakref_slot=True)
@@ -57,26 +63,32 @@ class Waiter:
 class _Compilation:
     key: Hashable
     work: Callable[[CancelToken], StructuredOutputGrammar]
+    quick_work: Callable[[CancelToken], StructuredOutputGrammar] | None
+    client: Hashable
     cancel: CancelToken = field(default_factory=CancelToken)
     waiters: dict[Waiter, None] = field(default_factory=dict)
-    has_place: bool = False
-    """Whether it runs and counts among those that run."""
+    place: Lane | None = None
+    """The lane in which it runs and holds a place."""
 
 
+_FEWEST_WORKERS = 2
 _ABANDONED_PER_WORKER = 3
 """How many compilations that nobody waits for may go on beside each that somebody does."""
 
 
 class CompilePool:
-    """Compiles grammars on a bounded number of threads. May be used from many threads."""
+    """Compiles grammars on a bounded number of threads, ``max_workers`` for each lane.
+
+    May be used from many threads.
+    """
 
     def __init__(self, max_workers: int | None = None, max_pending: int = 4096) -> None:
-        workers = max_workers or max(1, ((os.cpu_count() or 1) + 1) // 2)
+        workers = max_workers or max(_FEWEST_WORKERS, ((os.cpu_count() or 1) + 1) // 2)
         self._executor = ThreadPoolExecutor(
-            workers * (1 + _ABANDONED_PER_WORKER), thread_name_prefix="tokenstile-compile"
+            workers * (len(Lane) + _ABANDONED_PER_WORKER), thread_name_prefix="tokenstile-compile"
         )
-        self._free_places = workers
-        self._waiting: deque[_Compilation] = deque()
+        self._lanes: Lanes[_Compilation] = Lanes(workers)
+        self._known = KnownKeys()
         self._max_pending = max_pending
         self._lock = threading.Lock()
         self._compilations: dict[Hashable, _Compilation] = {}
@@ -90,8 +102,15 @@ class CompilePool:
         work: Callable[[CancelToken], StructuredOutputGrammar],
         waiter: Waiter,
         timeout: float | None = None,
+        *,
+        quick_work: Callable[[CancelToken], StructuredOutputGrammar] | None = None,
+        client: Hashable = None,
     ) -> bool:
-        """Let ``waiter`` have its grammar in time. Returns whether it joined a compilation that was under way."""
+        """Let ``waiter`` have its grammar in time. Returns whether it joined a compilation that was under way.
+
+        ``quick_work`` is the same work with little time: it raises `NotQuickError` when that is over. Work that comes
+        without it begins in the long lane. Clients take turns.
+        """
         with self._lock:
             compilation = self._compilations.get(key)
             joined = compilation is not None
@@ -103,7 +122,7 @@ class CompilePool:
             else:
                 refusal = None
                 if compilation is None:
-                    compilation = self._compilations[key] = _Compilation(key, work)
+                    compilation = self._compilations[key] = _Compilation(key, work, quick_work, client)
                     self._pending += 1
                 compilation.waiters[waiter] = None
         if refusal is not None or compilation is None:
@@ -111,25 +130,31 @@ class CompilePool:
             return False
         if not joined:
             with self._lock:
-                self._waiting.append(compilation)
+                self._lanes.put(self._first_lane(compilation), client, compilation)
             self._start_some()
         self._watch(compilation, waiter, timeout)
         return joined
 
+    def _first_lane(self, compilation: _Compilation) -> Lane:
+        if compilation.quick_work is None:
+            return Lane.LONG
+        return Lane.KNOWN if compilation.key in self._known else Lane.NEW
+
     def _start_some(self) -> None:
         """Start what waits, as far as there is a place for it."""
         with self._lock:
-            while self._waiting and self._free_places and not self._closed:
-                compilation = self._waiting.popleft()
-                compilation.has_place = True
-                self._free_places -= 1
-                self._executor.submit(self._run, compilation)
+            if self._closed:
+                return
+            for lane, compilation in self._lanes.take():
+                compilation.place = lane
+                work = compilation.work if lane is Lane.LONG else compilation.quick_work
+                self._executor.submit(self._run, compilation, work or compilation.work)
 
     def _give_back_place(self, compilation: _Compilation) -> None:
         """Note that a compilation has ended, or that nobody waits for it; the caller holds the lock."""
-        if compilation.has_place:
-            compilation.has_place = False
-            self._free_places += 1
+        if compilation.place is not None:
+            self._lanes.give_back(compilation.place)
+            compilation.place = None
 
     def _watch(self, compilation: _Compilation, waiter: Waiter, timeout: float | None) -> None:
         """See to it that a waiter can leave: by cancelling its future, or when its time is over."""
@@ -174,22 +199,38 @@ class CompilePool:
         self._start_some()
         return was_waiting
 
-    def _run(self, compilation: _Compilation) -> None:
+    def _run(self, compilation: _Compilation, work: Callable[[CancelToken], StructuredOutputGrammar]) -> None:
         grammar, error = None, None
         try:
             if not compilation.cancel.cancelled:
-                grammar = compilation.work(compilation.cancel)
+                grammar = work(compilation.cancel)
+        except NotQuickError:
+            if self._begin_again(compilation):
+                return
         except BaseException as caught:  # noqa: BLE001 - it belongs to those who wait
             error = caught
         with self._lock:
             self._pending -= 1
             self._give_back_place(compilation)
+            if grammar is not None and compilation.quick_work is not None:
+                self._known.add(compilation.key)
             if self._compilations.get(compilation.key) is compilation:
                 del self._compilations[compilation.key]
             waiters, compilation.waiters = list(compilation.waiters), {}
         self._start_some()
         for waiter in waiters:
             _settle(waiter, grammar, error)
+
+    def _begin_again(self, compilation: _Compilation) -> bool:
+        """Let a compilation wait in the long lane; returns whether there is anybody whom it is for."""
+        with self._lock:
+            is_wanted = bool(compilation.waiters) and not self._closed
+            if is_wanted:
+                self._give_back_place(compilation)
+                self._lanes.put(Lane.LONG, compilation.client, compilation)
+        if is_wanted:
+            self._start_some()
+        return is_wanted
 
     def pending(self) -> int:
         """Return how many compilations are waiting or running."""
@@ -202,8 +243,7 @@ class CompilePool:
             self._closed = True
             left = list(self._compilations.values())
             self._compilations.clear()
-            self._pending -= len(self._waiting)
-            self._waiting.clear()
+            self._pending -= self._lanes.clear()
         self._deadlines.close()
         for compilation in left:
             compilation.cancel.cancel()

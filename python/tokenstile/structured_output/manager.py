@@ -44,7 +44,7 @@ from tokenstile.structured_output.accounting import Accounting
 from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.backends import BackendSet
 from tokenstile.structured_output.batch import BatchFiller, GrammarBitmask
-from tokenstile.structured_output.compile_pool import CompilePool, Waiter
+from tokenstile.structured_output.compile_pool import CompilePool, NotQuickError, Waiter
 from tokenstile.structured_output.jump_forward import find_forced_tokens
 from tokenstile.structured_output.metrics import Metrics
 from tokenstile.structured_output.reasoning import ReasoningGate, ReasoningMarkers
@@ -54,7 +54,7 @@ from tokenstile.structured_output.thought_budget import can_end_thoughts, check_
 from tokenstile.structured_output.tokenizers import KnownTokenizer, TokenizerCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self, TextIO
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from tokenstile.structured_output.batch import Drafts
     from tokenstile.structured_output.compile_pool import GrammarFuture
     from tokenstile.structured_output.contract import StructuredOutputGrammar
-    from tokenstile.structured_output.key import StructuredOutputKey
+    from tokenstile.structured_output.key import GrammarType
     from tokenstile.structured_output.metrics import Profile
     from tokenstile.structured_output.params import StructuredOutputsParams
     from tokenstile.structured_output.reasoning import GatePosition
@@ -151,13 +151,15 @@ class StructuredOutputManager:
         timeout: float | None = None,
         max_tokens: int | None = None,
         on_ready: Callable[[StructuredOutputRequest], object] | None = None,
+        client: Hashable = None,
     ) -> StructuredOutputRequest:
         """Begin a request, and have its grammar compiled meanwhile.
 
         ``params`` is ``None`` for a request without structure. ``stop_token_ids`` replace the tokenizer's.
         ``reasoning`` is ``True`` for the manager's markers, ``False`` to constrain thoughts too, or markers of its own;
         the prompt then says whether the request begins with a thought. ``timeout`` is how many seconds the request
-        waits for its grammar. What is wrong with the grammar comes out of the request, not of this call.
+        waits for its grammar. What is wrong with the grammar comes out of the request, not of this call. ``client`` is
+        who asks: the grammars of clients are compiled in turns.
 
         With ``max_tokens`` the output, its thoughts and the stop token included, is complete within so many tokens;
         that no text is so short is an error of the request too. It takes a grammar of tokenstile's and an end of
@@ -191,7 +193,7 @@ class StructuredOutputManager:
             request.add_done_callback(on_ready)
         if chosen is not None and future is not None:
             beginning = _Beginning(stops, max_tokens, request.gate, request.position, request.begun_at)
-            self._compile(request, chosen, future, beginning, patience)
+            self._compile(request, chosen, future, beginning, patience, client=client)
         return request
 
     def _compile(
@@ -201,6 +203,8 @@ class StructuredOutputManager:
         future: GrammarFuture,
         beginning: _Beginning,
         timeout: float | None,
+        *,
+        client: Hashable,
     ) -> None:
         key = request.key
         assert key is not None  # noqa: S101 - for the type checker
@@ -215,11 +219,16 @@ class StructuredOutputManager:
         logger.debug(
             "compile %s for %s", key.grammar_type.value, request.request_id, extra={"backend": chosen.name}
         )
+        do_compile = partial(self._do_compile, chosen, key.grammar_type)
         joined = self._pool.submit(
             (chosen.key, key, unique),
-            partial(self._do_compile, chosen, key, beginning.stop_token_ids),
+            partial(do_compile, partial(chosen.compile, key, beginning.stop_token_ids)),
             waiter,
             timeout,
+            quick_work=partial(do_compile, partial(chosen.compile_quickly, key))
+            if chosen.can_be_stopped
+            else None,
+            client=client,
         )
         if joined:
             self.metrics.count("compile_shared_total", chosen.name)
@@ -227,21 +236,23 @@ class StructuredOutputManager:
     def _do_compile(
         self,
         chosen: KnownBackend,
-        key: StructuredOutputKey,
-        stops: Collection[int] | None,
+        grammar_type: GrammarType,
+        work: Callable[[CancelToken], StructuredOutputGrammar],
         cancel: CancelToken,
     ) -> StructuredOutputGrammar:
         """Compile, in a thread of the pool."""
         started = time.perf_counter()
         try:
-            grammar = chosen.compile(key, stops, cancel)
+            grammar = work(cancel)
+        except NotQuickError:
+            raise
         except Exception:
             self.metrics.count("compile_errors_total", chosen.name)
             raise
         seconds = time.perf_counter() - started
         self.metrics.count("compile_total", chosen.name)
         self.metrics.observe("compile_seconds", chosen.name, seconds)
-        logger.debug("compiled %s in %.3f ms", key.grammar_type.value, seconds * 1e3)
+        logger.debug("compiled %s in %.3f ms", grammar_type.value, seconds * 1e3)
         return grammar
 
     def _begin(
