@@ -182,10 +182,21 @@ def test_the_link_carries_the_state(page, address):
     assert "complete" in summary(page)
     page.click("#link")
     other = page.context.new_page()
+    inspected = []
+    other.on("request", lambda request: inspected.append(request.url) if "inspect" in request.url else None)
     other.goto(page.url)
-    assert "complete" in summary(other)
+    other.focus("#text")
+    other.keyboard.type(" ")
+    other.keyboard.press("Backspace")
+    other.wait_for_timeout(500)
+    assert inspected == [], "a stranger's grammar is compiled unasked"
+    other.click("#look")
+    sync_api.expect(other.locator("#linked")).to_be_hidden()
+    sync_api.expect(other.locator("#summary")).to_contain_text("complete")
+    other.reload()
     assert other.input_value("#grammar") == "é+😀?"
     assert other.input_value("#text") == "éé😀"
+    assert "complete" in summary(other)
     assert "".join(span.text_content() for span in other.query_selector_all("#text-editor .token")) == "éé😀"
     other.goto("about:blank")
     other.goto(f"{address}/#not-a-state")

@@ -8,11 +8,14 @@ const FIELDS = ["kind", "grammar", "prompt", "text", "temperature", "max-tokens"
 const BOXES = ["compact", "any-spelling", "held"];
 const DEFAULTS = { temperature: "0", "max-tokens": "200", compact: false, "any-spelling": false, held: true };
 const PAUSE_MS = 180;
+const PATIENCE_MS = 30_000;
 
 let tokens = null; // the ids of the text, while it is just what the model wrote
 let generation = null; // what stops the model
 let asked = 0; // counts requests, so that only the last one's answer is shown
 let timer = null;
+let looking = null; // what stops the question that is under way
+let isStrange = false; // whether the grammar came with a link, and nobody has said that it is to be looked at
 
 // The link.
 
@@ -38,6 +41,28 @@ function applyState(state) {
   tokens = null;
 }
 
+// The link of what was typed here: it is no stranger's when the page is loaded again.
+function keepLink() {
+  const hash = `#${encodeState()}`;
+  history.replaceState(null, "", hash);
+  sessionStorage.setItem("link", hash);
+}
+
+// Anybody can write a link, and what is in it may take long: it waits for a click.
+function setStrange(strange) {
+  isStrange = strange;
+  $("linked").hidden = !strange;
+}
+
+function applyLink() {
+  const linked = decodeState(location.hash.slice(1));
+  if (!linked) return false;
+  applyState(linked);
+  setStrange(location.hash !== sessionStorage.getItem("link"));
+  if (isStrange) showNothing();
+  return true;
+}
+
 // The server.
 
 async function post(path, body, signal) {
@@ -56,9 +81,15 @@ const byteLength = (text) => new TextEncoder().encode(text).length;
 
 async function inspect() {
   const number = ++asked;
+  looking?.abort();
   for (const id of ["compact", "any-spelling"]) {
     $(id).parentElement.hidden = !["json", "structural_tag"].includes($("kind").value);
   }
+  if (isStrange) {
+    setPending(false);
+    return;
+  }
+  looking = new AbortController();
   const text = $("text").value;
   const body = {
     kind: $("kind").value,
@@ -70,7 +101,8 @@ async function inspect() {
   };
   if (tokens !== null) body.tokens = tokens;
   try {
-    const answer = await (await post("/playground/inspect", body)).json();
+    const signal = AbortSignal.any([looking.signal, AbortSignal.timeout(PATIENCE_MS)]);
+    const answer = await (await post("/playground/inspect", body, signal)).json();
     if (number === asked) showAnswer(answer);
   } catch (error) {
     if (number === asked) showError(error);
@@ -88,7 +120,8 @@ function inspectSoon() {
   setPending(true);
   timer = setTimeout(() => {
     timer = null;
-    history.replaceState(null, "", `#${encodeState()}`);
+    // A stranger's link stays one.
+    if (!isStrange) keepLink();
     inspect();
   }, PAUSE_MS);
 }
@@ -107,6 +140,12 @@ function paint(editor, parts) {
   // A text that ends with a line break needs something after it, or its last line is not there.
   backdrop.replaceChildren(...parts, document.createTextNode("\n"));
   backdrop.scrollTop = $(editor).querySelector("textarea").scrollTop;
+}
+
+function showNothing() {
+  for (const editor of ["grammar-editor", "text-editor"]) paint(editor, []);
+  for (const id of ["summary", "refusal", "grammar-error"]) $(id).replaceChildren();
+  $("cursor").hidden = true;
 }
 
 function showError(error) {
@@ -261,10 +300,12 @@ function forgetQuestions() {
   clearTimeout(timer);
   timer = null;
   asked += 1;
+  looking?.abort();
 }
 
 async function generate() {
   generation?.abort();
+  setStrange(false);
   forgetQuestions();
   const own = (generation = new AbortController());
   const body = {
@@ -326,12 +367,12 @@ function start() {
     $("example").append(option);
   }
   applyState({ ...DEFAULTS, ...EXAMPLES[0] });
-  const linked = decodeState(location.hash.slice(1));
-  if (linked) applyState(linked);
+  applyLink();
   $("example").addEventListener("change", () => {
     const example = EXAMPLES[$("example").value];
     if (!example) return;
     generation?.abort();
+    setStrange(false);
     applyState(example);
     $("text").selectionStart = $("text").selectionEnd = $("text").value.length;
     inspectSoon();
@@ -348,13 +389,14 @@ function start() {
     new ResizeObserver(follow).observe(area);
   }
   $("generate").addEventListener("click", generate);
+  $("look").addEventListener("click", () => { setStrange(false); inspectSoon(); });
   $("stop").addEventListener("click", () => generation?.abort());
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key === "Enter") { event.preventDefault(); generate(); }
     if (event.key === "Escape") generation?.abort();
   });
   $("link").addEventListener("click", async () => {
-    history.replaceState(null, "", `#${encodeState()}`);
+    keepLink();
     try {
       await navigator.clipboard.writeText(location.href);
       $("link").textContent = "Copied";
@@ -364,8 +406,7 @@ function start() {
     setTimeout(() => { $("link").textContent = "Copy link"; }, 1500);
   });
   window.addEventListener("hashchange", () => {
-    const state = decodeState(location.hash.slice(1));
-    if (state) { applyState(state); inspectSoon(); }
+    if (applyLink()) inspectSoon();
   });
   $("text").selectionStart = $("text").selectionEnd = $("text").value.length;
   fetch("/health").then((response) => response.json()).then((health) => {
