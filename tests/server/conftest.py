@@ -13,12 +13,12 @@ import httpx2
 import openai
 import pytest
 import tokenizers
-import uvicorn
 
 import tokenstile as xgr
 from tests.server.stub import StubModel
 from tokenstile.engine import Engine
 from tokenstile.server import ChatTemplate, ServerConfig, create_app
+from tokenstile.server.listening import make_server
 
 
 @pytest.fixture(scope="session")
@@ -42,8 +42,7 @@ def running(app):
     """Serve an application from a thread, and give its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=2)
-        server = uvicorn.Server(config)
+        server = make_server(app, log_level="warning")
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -64,7 +63,9 @@ def serve(make_model):
     def make(*, config=None, template=None, speculate=0, **options):
         engine = Engine(make_model(**options), num_speculative_tokens=speculate)
         app = create_app(
-            engine, template or ChatTemplate(), config or ServerConfig(model_name="stub", max_whitespace=2)
+            engine,
+            template or ChatTemplate(),
+            config or ServerConfig(model_name="stub", max_whitespace=2, shutdown_grace=2),
         )
         with running(app) as address:
             yield address

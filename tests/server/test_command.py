@@ -18,7 +18,15 @@ def run(*arguments):
 def test_help():
     done = run("--help")
     assert done.returncode == 0
-    for option in ("--host", "--port", "--api-key", "--max-concurrent", "--timeout", "--tool-format"):
+    for option in (
+        "--host",
+        "--port",
+        "--api-key",
+        "--max-concurrent",
+        "--timeout",
+        "--tool-format",
+        "--max-connections",
+    ):
         assert option in done.stdout
 
 

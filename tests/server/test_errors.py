@@ -224,7 +224,7 @@ def test_time_limit(serve):
 def test_time_counts_from_when_the_model_begins():
     service = SimpleNamespace(config=ServerConfig(timeout=10, queue_timeout=100))
     outputs = [SimpleNamespace(begun_at=None), SimpleNamespace(begun_at=None)]
-    generation = Generation(service, None, outputs, asked_at=1000.0, num_prompts=1)
+    generation = Generation(service, None, outputs, asked_at=1000.0, num_prompts=1, num_outputs=2)
     assert generation._deadline() == 1100
     assert generation._too_late().code == "overloaded"
     outputs[0].begun_at = 1050.0
@@ -302,5 +302,5 @@ def test_advice_is_for_clients(http):
 
 
 def test_servers_with_other_settings_have_backends_of_their_own():
-    first, again, other = (backend_name(count, is_open=True) for count in (1001, 1001, 1002))
+    first, again, other = (backend_name(count, 2.0, is_open=True) for count in (1001, 1001, 1002))
     assert first == again != other

@@ -50,12 +50,23 @@ def serve(
         int, typer.Option(min=1, help="Outputs under way or waiting; more get a 429.")
     ] = 256,
     max_body_bytes: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 4 << 20,
+    max_prompt_bytes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Bytes of a prompt; by default 32 for each token of the model's room."),
+    ] = None,
+    max_connections: Annotated[int, typer.Option(min=1, help="Connections at a time.")] = 512,
+    max_compile_time: Annotated[
+        float, typer.Option(min=0.001, help="Seconds for the compilation of one grammar.")
+    ] = 2.0,
     timeout: Annotated[
         float, typer.Option(min=0.001, help="Seconds for a request, from when the model begins with it.")
     ] = 300.0,
     queue_timeout: Annotated[
         float, typer.Option(min=0.001, help="Seconds that a request waits for the model to begin with it.")
     ] = 600.0,
+    shutdown_grace: Annotated[
+        float, typer.Option(min=0.001, help="Seconds for outputs to end when the server is told to stop.")
+    ] = 8.0,
     allowed_host: Annotated[
         list[str] | None,
         typer.Option(help="A name by which the server may be called, beside localhost; * for any."),
@@ -91,8 +102,12 @@ def serve(
         playground=playground,
         max_concurrent=max_concurrent,
         max_body_bytes=max_body_bytes,
+        max_prompt_bytes=max_prompt_bytes,
+        max_connections=max_connections,
+        max_compile_time=max_compile_time,
         timeout=timeout,
         queue_timeout=queue_timeout,
+        shutdown_grace=shutdown_grace,
         spelling=None if spelling is None else spelling.value,
     )
     options = EngineOptions(

@@ -1,9 +1,10 @@
 """An HTTP server with OpenAI's API, on the engine of `tokenstile.engine`.
 
 ``python -m tokenstile.server`` starts it, and so does ``tokenstile serve``. Reading order: `config`, what it allows;
-`app`, which path is answered by what; `guard`, who may ask; `api` and `reading`, requests; `structure`, `tools` and
-`chat_template`, what they mean; `service`, their way through the engine; `answers`, what is sent back; `playground` and
-`inspecting`, the page; `loading` and `running`, models by name and a server from a command line.
+`app`, which path is answered by what; `connections`, `guard` and `bodies`, who may ask, and how much; `api`, `reading`
+and `preparing`, requests; `structure`, `tools` and `chat_template`, what they mean; `prompts`, their tokens; `service`,
+their way through the engine; `answers`, what is sent back; `clients`, `fair_threads` and `gone`, whose turn it is;
+`playground` and `inspecting`, the page; `running` and `listening`, a server from a command line, and its end.
 """
 
 from __future__ import annotations

@@ -18,19 +18,18 @@ from starlette.routing import Route
 from tokenstile import __version__
 from tokenstile.server.answers.chat import ChatWriter
 from tokenstile.server.answers.completion import CompletionWriter
-from tokenstile.server.api.chat import ChatRequest
-from tokenstile.server.api.completion import CompletionRequest
 from tokenstile.server.chat_template import ChatTemplate
+from tokenstile.server.clients import client_of
 from tokenstile.server.config import ServerConfig
 from tokenstile.server.errors import ApiError
+from tokenstile.server.gone import unless_gone
 from tokenstile.server.guard import Guard
 from tokenstile.server.playground import playground_routes
-from tokenstile.server.reading import read_body
+from tokenstile.server.preparing import prepare_chat, prepare_completion
 from tokenstile.server.service import Service
-from tokenstile.server.structure import chat_structure, structure_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Hashable
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
     from tokenstile.engine import Engine
     from tokenstile.server.answers.writer import AnswerWriter
+    from tokenstile.server.preparing import Prepared
     from tokenstile.server.service import Generation
 
 __all__ = ["create_app"]
@@ -76,7 +76,7 @@ def create_app(
     if config.cors_origins:
         cors = {"allow_origins": config.cors_origins, "allow_methods": ["*"], "allow_headers": ["*"]}
         middleware.insert(0, Middleware(CORSMiddleware, **cors))  # type: ignore[arg-type] # options by name
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/health", handlers.health),
             Route("/metrics", handlers.metrics),
@@ -90,6 +90,8 @@ def create_app(
         exception_handlers={ApiError: _on_api_error, HTTPException: _on_http_error, Exception: _on_any_error},
         lifespan=lifespan,
     )
+    app.state.service = service
+    return app
 
 
 async def _on_api_error(_: Request, error: Exception) -> Response:
@@ -131,7 +133,7 @@ class _Handlers:
         return JSONResponse({"object": "list", "data": [self._model()]})
 
     async def model(self, request: Request) -> Response:
-        self._check_model(request.path_params["model"])
+        self._service.check_model(request.path_params["model"])
         return JSONResponse(self._model())
 
     def _model(self) -> dict[str, Any]:
@@ -143,42 +145,36 @@ class _Handlers:
             "max_model_len": self._service.engine.model.max_length,
         }
 
-    def _check_model(self, name: str | None) -> None:
-        if name is not None and name != self._config.model_name:
-            text = f"there is no model {name!r}; the server has {self._config.model_name!r}"
-            raise ApiError(404, text, code="model_not_found", param="model")
-
     async def chat(self, request: Request) -> Response:
-        asked = read_body(ChatRequest, await request.body())
-        self._check_model(asked.model)
-        tools = [] if asked.tool_choice == "none" else asked.tools or []
-        if len(tools) > self._config.max_tools:
-            text = f"there are {len(tools)} tools, and one request may have {self._config.max_tools}"
-            raise ApiError(400, text, code="limit_exceeded", param="tools")
-        structure = chat_structure(asked, self._service.tool_format)
-        prompt = self._service.template.render(asked.messages, tools, self._service.tool_format)
-        generation = await self._service.begin([prompt], asked, structure)
-        return await self._respond(request, generation, partial(ChatWriter, generation, asked))
+        return await self._respond(request, prepare_chat, ChatWriter)
 
     async def completion(self, request: Request) -> Response:
-        asked = read_body(CompletionRequest, await request.body())
-        self._check_model(asked.model)
-        generation = await self._service.begin(asked.prompts, asked, structure_of(asked))
-        return await self._respond(request, generation, partial(CompletionWriter, generation, asked))
+        return await self._respond(request, prepare_completion, CompletionWriter)
 
     async def _respond(
-        self, request: Request, generation: Generation, make_writer: Callable[[str], AnswerWriter]
+        self,
+        request: Request,
+        prepare: Callable[[Service, bytes], Prepared],
+        writer_class: Callable[[Generation, Any, str], AnswerWriter],
     ) -> Response:
         """Answer as a whole or as a stream; a client that goes away takes its outputs along."""
+        read = partial(prepare, self._service, await request.body())
+        prepared, generation = await unless_gone(request, self._begin(read, client_of(request.scope)))
         try:
-            await _unless_gone(request, generation.wait_for_grammar())
-            writer = make_writer(self._config.model_name)
-            if writer.request.stream:
+            writer = writer_class(generation, prepared.request, self._config.model_name)
+            if prepared.request.stream:
                 return _EventStream(writer)
-            return JSONResponse(await _unless_gone(request, writer.answer()))
+            return JSONResponse(await unless_gone(request, writer.answer()))
         except BaseException:
             generation.close()
             raise
+
+    async def _begin(self, read: Callable[[], Prepared], client: Hashable) -> tuple[Prepared, Generation]:
+        """Read a request and begin its outputs; there is time for that until their grammar is compiled."""
+        prepared = await self._service.readers.run(client, read)
+        generation = await self._service.begin(prepared, client)
+        await generation.wait_for_grammar()
+        return prepared, generation
 
 
 class _EventStream(StreamingResponse):
@@ -194,25 +190,3 @@ class _EventStream(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._generation.close()
-
-
-async def _unless_gone(request: Request, work: Any) -> Any:  # noqa: ANN401 - whatever the work gives
-    """Do work, and stop it when the client goes away."""
-    task = asyncio.ensure_future(work)
-    gone = asyncio.create_task(_wait_until_gone(request))
-    try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise ApiError(499, "the client went away", code="cancelled")
-    finally:
-        gone.cancel()
-        if not task.done():
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError, ApiError):
-                await task
-
-
-async def _wait_until_gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -6,11 +6,11 @@ results as text, in the way of the family of models that the server is set to.
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import jinja2
+from pydantic_core import from_json
 
 from tokenstile.engine.models.chat_template import compile_template
 from tokenstile.server.errors import ApiError
@@ -91,8 +91,8 @@ def _for_template(message: Message) -> dict[str, Any]:
 
 def _call(name: str, arguments: str) -> dict[str, Any]:
     try:
-        return {"name": name, "arguments": json.loads(arguments)}
-    except (ValueError, RecursionError):
+        return {"name": name, "arguments": from_json(arguments, allow_inf_nan=False)}
+    except ValueError:
         return {"name": name, "arguments": arguments}
 
 

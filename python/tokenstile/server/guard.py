@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.responses import JSONResponse
 
+from tokenstile.server.bodies import Bodies
 from tokenstile.server.errors import ApiError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Guard:
         self._config = config
         self._metrics = metrics
         self._paths = paths
+        self._bodies = Bodies(config.max_body_bytes, config.max_held_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
@@ -77,11 +79,12 @@ class Guard:
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.lower(): value for name, value in scope["headers"]}
+        counted = 0
         try:
             self._check(scope, headers)
             if scope["method"] == "POST":
                 async with asyncio.timeout(self._config.body_timeout):
-                    receive = await self._read(headers, receive)
+                    receive, counted = await self._bodies.read(headers, receive)
         except TimeoutError:
             error = ApiError(
                 408, f"the body did not come in {self._config.body_timeout:g} seconds", code="timeout"
@@ -91,7 +94,10 @@ class Guard:
         except ApiError as error:
             await JSONResponse(error.body(), error.status, error.headers)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._bodies.release(counted)
 
     def _check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         host = headers.get(b"host", b"").decode("latin-1").lower()
@@ -116,25 +122,3 @@ class Guard:
         if kind.lower() != b"bearer" or not hmac.compare_digest(key.strip(), expected):
             text = "the API key is missing or wrong; send it as 'Authorization: Bearer KEY'"
             raise ApiError(401, text, code="invalid_api_key")
-
-    async def _read(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
-        """Read the body, and give it to the application in one piece."""
-        length = headers.get(b"content-length", b"0")
-        too_large = length.isdigit() and int(length[:20]) > self._config.max_body_bytes
-        body, more = bytearray(), not too_large
-        while more:
-            message = await receive()
-            body += message.get("body", b"")
-            more = message["type"] == "http.request" and message.get("more_body", False)
-            too_large = len(body) > self._config.max_body_bytes
-            if too_large:
-                break
-        if too_large:
-            text = f"the body has more than {self._config.max_body_bytes} bytes"
-            raise ApiError(413, text, code="limit_exceeded")
-        rest: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-        async def receive_whole() -> Message:
-            return rest.pop() if rest else await receive()
-
-        return receive_whole

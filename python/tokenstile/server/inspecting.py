@@ -15,6 +15,7 @@ model: only its vocabulary.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -60,11 +61,16 @@ class Inspector:
         self._matcher = GrammarMatcher(compiled)
         self._row = np.zeros(get_bitmask_shape(1, info.vocab_size), dtype=np.int32)
 
-    def inspect(self, tokens: list[int], cursor: int) -> dict[str, Any]:
-        """Say what each token is, and what fits after the first ``cursor`` of them."""
+    def inspect(self, tokens: list[int], cursor: int, until: float = math.inf) -> dict[str, Any]:
+        """Say what each token is, and what fits after the first ``cursor`` of them.
+
+        Raises ``TimeoutError`` if that takes longer than ``until``, on the clock of ``time.monotonic``.
+        """
         told: list[dict[str, Any]] = []
         here: dict[str, Any] | None = None
         for at, token in enumerate(tokens):
+            if time.monotonic() > until:
+                raise TimeoutError
             mask = self._mask()
             if at == cursor:
                 here = {**self._describe(mask), "at": at}

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
+import time
+import uuid
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field
-from starlette.responses import FileResponse, JSONResponse
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tokenstile.exceptions import TokenstileError
+from tokenstile.server.api.bounds import Many, TokenId  # noqa: TC001 - pydantic reads them
 from tokenstile.server.api.common import Strict
+from tokenstile.server.clients import client_of
 from tokenstile.server.errors import ApiError, grammar_error
+from tokenstile.server.gone import unless_gone
 from tokenstile.server.inspecting import Inspector
 from tokenstile.server.reading import read_body
 from tokenstile.structured_output import StructuredOutputsParams
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from starlette.requests import Request
-    from starlette.responses import Response
     from starlette.routing import BaseRoute
 
     from tokenstile._core import CompiledGrammar
@@ -42,9 +49,9 @@ class InspectRequest(Strict):
     spelling: Literal["canonical", "any"] | None = None
     """How values of JSON are written; as the server has it without it."""
     text: str = ""
-    tokens: list[int] | None = None
+    tokens: Many[TokenId] | None = None
     """The tokens of the text, where they are known; otherwise it is cut into tokens as a prompt is."""
-    cursor: int = Field(0, ge=0)
+    cursor: int = Field(0, ge=0, lt=1 << 31)
     """Where the cursor is, in bytes of the text."""
 
 
@@ -55,10 +62,8 @@ def playground_routes(service: Service) -> list[BaseRoute]:
         return FileResponse(_STATIC / "index.html")
 
     async def inspect(request: Request) -> Response:
-        asked = read_body(InspectRequest, await request.body())
-        loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(service.side_threads, _inspect, service, asked)
-        return JSONResponse(answer)
+        body, client = await request.body(), client_of(request.scope)
+        return await unless_gone(request, _inspect(service, body, client))
 
     return [
         Route("/", page),
@@ -67,28 +72,46 @@ def playground_routes(service: Service) -> list[BaseRoute]:
     ]
 
 
-def _inspect(service: Service, asked: InspectRequest) -> dict[str, Any]:
-    info = service.engine.model.tokenizer_info
-    tokens = _tokens(service, asked)
-    if len(tokens) > service.config.max_inspected_tokens:
-        text = (
-            f"the text has {len(tokens)} tokens, and {service.config.max_inspected_tokens} can be looked at"
-        )
-        raise ApiError(400, text, code="limit_exceeded", param="text")
-    params = _params(service, asked)
+async def _inspect(service: Service, body: bytes, client: Hashable) -> Response:
+    """Answer a request: read it, cut its text into tokens, compile its grammar and look at them, each in its place."""
+    read = partial(read_body, InspectRequest, body, service.config.max_body_values)
+    asked = await service.readers.run(client, read)
+    tokens = await _tokens(service, asked, client)
+    params = await service.readers.run(client, partial(_params, service, asked))
+    compiled = await _compile(service, params, client)
+    look = partial(_look, service, asked, params, compiled, tokens)
+    return Response(await service.side_threads.run(client, look), media_type="application/json")
+
+
+def _look(
+    service: Service,
+    asked: InspectRequest,
+    params: StructuredOutputsParams,
+    compiled: CompiledGrammar,
+    tokens: list[int],
+) -> bytes:
+    info, seconds = service.engine.model.tokenizer_info, service.config.inspect_timeout
     beside_escapes = asked.kind == "json" and params.chosen_spelling == "any"
-    inspector = Inspector(_compile(service, params), info, beside_escapes=beside_escapes)
-    return inspector.inspect(tokens, _place(info, tokens, asked.cursor))
+    inspector = Inspector(compiled, info, beside_escapes=beside_escapes)
+    try:
+        told = inspector.inspect(tokens, _place(info, tokens, asked.cursor), time.monotonic() + seconds)
+    except TimeoutError:
+        text = f"the text was not looked at within {seconds:g} seconds; make it shorter"
+        raise ApiError(504, text, code="timeout", param="text") from None
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _tokens(service: Service, asked: InspectRequest) -> list[int]:
-    model = service.engine.model
-    if asked.tokens is not None:
-        size = model.tokenizer_info.vocab_size
-        if not all(0 <= token < size for token in asked.tokens):
-            raise ApiError(400, f"tokens are from 0 to {size - 1}", code="invalid_value", param="tokens")
-        return asked.tokens
-    return model.encode(asked.text) if asked.text else []
+async def _tokens(service: Service, asked: InspectRequest, client: Hashable) -> list[int]:
+    size, most = service.engine.model.tokenizer_info.vocab_size, service.config.max_inspected_tokens
+    tokens = asked.tokens
+    if tokens is None:
+        tokens = await service.prompts.encode(asked.text, client, "text", most) if asked.text else []
+    elif not all(0 <= token < size for token in tokens):
+        raise ApiError(400, f"tokens are from 0 to {size - 1}", code="invalid_value", param="tokens")
+    if len(tokens) > most:
+        text = f"the text has {len(tokens)} tokens, and {most} can be looked at"
+        raise ApiError(400, text, code="limit_exceeded", param="text")
+    return tokens
 
 
 def _place(info: TokenizerInfo, tokens: list[int], cursor: int) -> int:
@@ -115,16 +138,25 @@ def _params(service: Service, asked: InspectRequest) -> StructuredOutputsParams:
         raise grammar_error(error, "grammar") from error
 
 
-def _compile(service: Service, params: StructuredOutputsParams) -> CompiledGrammar:
+async def _compile(service: Service, params: StructuredOutputsParams, client: Hashable) -> CompiledGrammar:
+    manager = service.engine.manager
+    begin = partial(
+        manager.grammar_init,
+        f"inspect-{uuid.uuid4().hex}",
+        params,
+        backend=service.closed_backend,
+        reasoning=False,
+        timeout=service.config.inspect_timeout,
+        client=client,
+    )
     try:
-        request = service.engine.manager.grammar_init(
-            f"inspect-{id(params)}", params, backend=service.closed_backend, reasoning=False
-        )
+        request = await service.readers.run(client, begin)
         try:
-            grammar = request.result()
+            grammar = await request
         finally:
-            service.engine.manager.release(request.request_id)
+            manager.release(request.request_id)
     except (TokenstileError, TypeError) as error:
+        service.check_open()
         raise grammar_error(error, "grammar") from error
     compiled: CompiledGrammar = grammar.matcher.compiled_grammar  # type: ignore[union-attr] # tokenstile's own
     return compiled

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
-
-try:
-    import uvicorn
-    import uvicorn.config
-except ImportError as error:
-    raise ImportError("the server needs uvicorn: pip install 'tokenstile[serve]'") from error
+from typing import TYPE_CHECKING
 
 from tokenstile.engine import Engine
 from tokenstile.engine.models.loading import load_model
 from tokenstile.server.app import create_app
 from tokenstile.server.chat_template import ChatTemplate
 from tokenstile.server.config import ServerConfig
+from tokenstile.server.listening import make_server
 from tokenstile.server.tools import ToolFormat
 from tokenstile.structured_output import StructuredOutputManager
 
@@ -30,8 +23,6 @@ if TYPE_CHECKING:
     from tokenstile.engine.models import Model
 
 __all__ = ["EngineOptions", "is_loopback", "load_app", "serve"]
-
-_LOG: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +68,7 @@ def load_app(
 def _manager(model: Model, config: ServerConfig, options: EngineOptions) -> StructuredOutputManager:
     """Make the engine's manager: a grammar waits its turn as long as a request does.
 
-    Compiling it has a limit of its own, `tokenstile.Limits.max_compile_time`, which counts from when it begins.
+    Compiling it has a limit of its own, `ServerConfig.max_compile_time`, which counts from when it begins.
     """
     return StructuredOutputManager(
         model.tokenizer_info,
@@ -98,14 +89,4 @@ def is_loopback(host: str) -> bool:
 
 def serve(app: Starlette, *, host: str = "127.0.0.1", port: int = 8000, log_level: str = "info") -> None:
     """Listen, until interrupted. What is logged goes to the standard error stream."""
-    logging_config = deepcopy(uvicorn.config.LOGGING_CONFIG)
-    logging_config["handlers"]["access"]["stream"] = "ext://sys.stderr"
-    uvicorn.run(
-        app,
-        host=host,
-        port=port,
-        log_config=logging_config,
-        log_level=log_level,
-        timeout_graceful_shutdown=5,
-        server_header=False,
-    )
+    make_server(app, host=host, port=port, log_level=log_level).run()

@@ -9,30 +9,34 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokenstile.engine import FinishReason, SamplingParams
 from tokenstile.exceptions import TokenstileError
 from tokenstile.server.errors import ApiError, grammar_error
+from tokenstile.server.fair_threads import FairThreads
 from tokenstile.server.metrics import ServerMetrics
+from tokenstile.server.prompts import Prompts
 from tokenstile.server.structure import backend_name
 from tokenstile.server.tools import ToolFormat
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Hashable
 
     from tokenstile.engine import Chunk, Engine, GenerationRequest
     from tokenstile.server.api.chat import ChatRequest
     from tokenstile.server.api.completion import CompletionRequest
     from tokenstile.server.chat_template import ChatTemplate
     from tokenstile.server.config import ServerConfig
+    from tokenstile.server.preparing import Prepared
     from tokenstile.server.structure import Structure
 
 __all__ = ["Generation", "Service"]
 
 _LARGEST_SEED = 1 << 63
+_READING_THREADS = 2
 _SIDE_THREADS = 2
 _LOOK_AGAIN = 0.25
 
@@ -46,6 +50,9 @@ class Generation:
     requests: list[GenerationRequest]
     asked_at: float
     num_prompts: int
+    num_outputs: int
+    """How many outputs there are to be; they are begun one by one."""
+    is_given_up: bool = False
 
     async def events(self) -> AsyncGenerator[tuple[int, Chunk]]:
         """Give the chunks of all outputs, each with the number of its output, until all have ended.
@@ -75,6 +82,7 @@ class Generation:
                 async with asyncio.timeout(patience):
                     return await queue.get()
             except TimeoutError:
+                self.service.check_open()
                 # The model may have begun meanwhile, and then there is another deadline.
                 if time.monotonic() >= self._deadline():
                     raise self._too_late() from None
@@ -89,10 +97,7 @@ class Generation:
     def _too_late(self) -> ApiError:
         config = self.service.config
         if any(request.begun_at is None for request in self.requests):
-            text = (
-                f"the request waited longer than {config.queue_timeout:g} seconds for others; try again later"
-            )
-            return ApiError(503, text, code="overloaded")
+            return overloaded(config)
         text = f"the request took longer than {config.timeout:g} seconds; ask for fewer tokens"
         return ApiError(504, text, code="timeout")
 
@@ -101,7 +106,7 @@ class Generation:
             error = request.error or TokenstileError("no reason is known")
             raise await self._explain(error) from error
         if request.finish_reason is FinishReason.CANCELLED:
-            raise ApiError(503, "the server is shutting down", code="cancelled")
+            raise shutting_down()
 
     async def wait_for_grammar(self) -> None:
         """Wait until the structure is compiled; raises `ApiError` where it cannot be."""
@@ -117,6 +122,8 @@ class Generation:
             raise self._too_late() from None
         except asyncio.CancelledError:
             self.close()
+            # What waited was cancelled, or what it waited for.
+            self.service.check_open()
             raise
         except Exception as error:
             self.close()
@@ -124,10 +131,11 @@ class Generation:
 
     async def _explain(self, error: BaseException) -> ApiError:
         # It may look at schemas again, which takes time.
-        return await asyncio.to_thread(self.structure.explain, error)
+        return await self.service.side_threads.run(id(self), partial(self.structure.explain, error))
 
     def close(self) -> None:
         """Give up what has not ended, and make room for others. May be called again."""
+        self.is_given_up = True
         for request in self.requests:
             if request.finish_reason is None:
                 request.cancel()
@@ -136,7 +144,7 @@ class Generation:
     @property
     def num_prompt_tokens(self) -> int:
         """Tokens of the prompts, each counted once."""
-        outputs = len(self.requests) // self.num_prompts
+        outputs = self.num_outputs // self.num_prompts
         return sum(len(request.prompt) for request in self.requests[::outputs])
 
     @property
@@ -151,6 +159,17 @@ async def _pump(at: int, request: GenerationRequest, queue: asyncio.Queue[tuple[
             queue.put_nowait((at, chunk))
 
 
+def overloaded(config: ServerConfig) -> ApiError:
+    """Say that a request waited too long."""
+    text = f"the request waited longer than {config.queue_timeout:g} seconds for others; try again later"
+    return ApiError(503, text, code="overloaded")
+
+
+def shutting_down() -> ApiError:
+    """Say that there is no time left."""
+    return ApiError(503, "the server is shutting down", code="cancelled")
+
+
 class Service:
     """What the server works with: an engine, the model's way to chat, and the settings."""
 
@@ -160,55 +179,99 @@ class Service:
         self.config = config
         self.tool_format = ToolFormat(config.tool_format, config.max_whitespace)
         self.metrics = ServerMetrics()
-        self.closed_backend = backend_name(config.max_whitespace, is_open=False)
-        self.open_backend = backend_name(config.max_whitespace, is_open=True)
+        backend = partial(backend_name, config.max_whitespace, config.max_compile_time)
+        self.closed_backend, self.open_backend = backend(is_open=False), backend(is_open=True)
         self.started_at = int(time.time())
-        # For the playground: grammars that take long there must not keep the API waiting.
-        self.side_threads = ThreadPoolExecutor(_SIDE_THREADS, thread_name_prefix="tokenstile-side")
+        self.prompts = Prompts(engine.model, config.max_prompt_bytes)
+        self.readers = FairThreads(_READING_THREADS, "read")
+        # For what shows and explains: it must not keep the API waiting.
+        self.side_threads = FairThreads(_SIDE_THREADS, "side")
+        self.is_ending = False
+        """Whether there is no time left for what is under way."""
         self._under_way: dict[int, Generation] = {}
+
+    def end(self) -> None:
+        """End what is under way, each output with an error that says why; nothing new begins."""
+        self.is_ending = True
+        for generation in list(self._under_way.values()):
+            generation.close()
+
+    def check_open(self) -> None:
+        """Raise `ApiError` once there is no time left."""
+        if self.is_ending:
+            raise shutting_down()
 
     def close(self) -> None:
         """End everything, the engine too."""
-        self.side_threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self.prompts, self.readers, self.side_threads):
+            threads.close()
         self.engine.close()
 
     @property
     def num_under_way(self) -> int:
         """How many outputs are under way, or wait."""
-        return sum(len(generation.requests) for generation in self._under_way.values())
+        return sum(generation.num_outputs for generation in self._under_way.values())
 
-    async def begin(
-        self,
-        prompts: Sequence[str | list[int]],
-        request: ChatRequest | CompletionRequest,
-        structure: Structure,
-    ) -> Generation:
-        """Begin the outputs of a request."""
-        asked_at = time.monotonic()
-        self._check_size(len(prompts) * request.n)
-        tokens = [
-            await asyncio.to_thread(self.engine.model.encode, prompt) if isinstance(prompt, str) else prompt
-            for prompt in prompts
-        ]
-        self._check_room(len(prompts) * request.n)
-        spelled = structure.spelled(request.spelling or self.config.spelling)
-        backend = self.open_backend if structure.is_open else self.closed_backend
-        generation = Generation(self, structure, [], asked_at, len(prompts))
+    def check_model(self, name: str | None) -> None:
+        """Refuse a request for another model."""
+        if name is not None and name != self.config.model_name:
+            text = f"there is no model {name!r}; the server has {self.config.model_name!r}"
+            raise ApiError(404, text, code="model_not_found", param="model")
+
+    async def begin(self, prepared: Prepared, client: Hashable) -> Generation:
+        """Begin the outputs of a request; those of a request that is cancelled meanwhile are given up."""
+        self.check_open()
+        count = len(prepared.prompts) * prepared.request.n
+        self._check_size(count)
+        self._check_room(count)
+        structure, prompts = prepared.structure, prepared.prompts
+        generation = Generation(self, structure, [], time.monotonic(), len(prompts), count)
+        self._under_way[id(generation)] = generation
         try:
-            for prompt in tokens:
-                for at in range(request.n):
-                    params = self._sampling(request, len(prompt), at)
-                    submitted = self.engine.submit(prompt, params, structure=spelled, backend=backend)
-                    generation.requests.append(submitted)
-        except TokenstileError as error:
-            generation.close()
-            raise grammar_error(error, request.prompt_field) from error
-        except ApiError:
+            await self._begin_outputs(generation, prepared, client)
+        except BaseException:
             generation.close()
             raise
-        self._under_way[id(generation)] = generation
         self.metrics.note_prompt(generation.num_prompt_tokens)
         return generation
+
+    async def _begin_outputs(self, generation: Generation, prepared: Prepared, client: Hashable) -> None:
+        param = prepared.request.prompt_field
+        try:
+            async with asyncio.timeout(self.config.queue_timeout):
+                tokens = [
+                    await self.prompts.encode(prompt, client, param) if isinstance(prompt, str) else prompt
+                    for prompt in prepared.prompts
+                ]
+                submit = partial(self._submit, generation, prepared.request, tokens, client)
+                await self.readers.run(client, submit)
+        except TimeoutError:
+            raise overloaded(self.config) from None
+        except TokenstileError as error:
+            self.check_open()
+            raise grammar_error(error, param) from error
+
+    def _submit(
+        self,
+        generation: Generation,
+        request: ChatRequest | CompletionRequest,
+        tokens: list[list[int]],
+        client: Hashable,
+    ) -> None:
+        """Give the outputs to the engine, on a thread; they may be given up meanwhile."""
+        structure = generation.structure
+        spelled = structure.spelled(request.spelling or self.config.spelling)
+        backend = self.open_backend if structure.is_open else self.closed_backend
+        for prompt in tokens:
+            for at in range(request.n):
+                params = self._sampling(request, len(prompt), at)
+                submitted = self.engine.submit(
+                    prompt, params, structure=spelled, backend=backend, client=client
+                )
+                generation.requests.append(submitted)
+                if generation.is_given_up:
+                    submitted.cancel()
+                    return
 
     def _check_size(self, count: int) -> None:
         if count > self.config.max_choices:

@@ -13,6 +13,7 @@ are as JSON Schema has them, and may have properties that the schema does not na
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -31,25 +32,30 @@ if TYPE_CHECKING:
 
 __all__ = ["Structure", "backend_name", "chat_structure", "structure_of"]
 
-_QUICK: Final = Limits(max_compile_time=1.0)
+_EXPLAINING: Final = 1.0
+"""Seconds to find out which of many tools is wrong."""
+_MOST_NAMES: Final = 5
 _PARAMS: Final = frozenset(field.name for field in fields(StructuredOutputsParams))
 _IGNORED: Final = frozenset({"backend", "_backend", "_backend_was_auto"})
 
 
-_names: dict[tuple[str, int | None], str] = {}
+_names: dict[tuple[str, int | None, float], str] = {}
 """The names of the backends of this process's servers, by what they differ in."""
 
 
-def backend_name(max_whitespace: int | None, *, is_open: bool) -> str:
+def backend_name(max_whitespace: int | None, max_compile_time: float, *, is_open: bool) -> str:
     """Give the name of the backend that compiles schemas as the server has them; it is registered where it is new.
 
     It is the label of what ``/metrics`` tells, so it says nothing of the settings. Where servers of one process have
     different ones, the later names are numbered.
     """
     kind = "tokenstile_open" if is_open else "tokenstile_strict"
-    number = sum(known == kind for known, _ in _names) + 1
-    name = _names.setdefault((kind, max_whitespace), kind if number == 1 else f"{kind}_{number}")
-    register_backend(name, partial(TokenstileBackend, strict_mode=not is_open, max_whitespace=max_whitespace))
+    number = sum(known == kind for known, *_ in _names) + 1
+    name = kind if number == 1 else f"{kind}_{number}"
+    name = _names.setdefault((kind, max_whitespace, max_compile_time), name)
+    limits = Limits(max_compile_time=max_compile_time)
+    make = partial(TokenstileBackend, strict_mode=not is_open, max_whitespace=max_whitespace, limits=limits)
+    register_backend(name, make)
     return name
 
 
@@ -70,20 +76,34 @@ class Structure:
             return self.params
         return replace(self.params, spelling=spelling)
 
+    def as_text(self) -> Structure:
+        """Give the same with its grammar as a text, so that nobody writes the text again for each output."""
+        if self.params is None or isinstance(self.params.choice, list | tuple):
+            return self
+        try:
+            kind, text = self.params.key
+            own: dict[str, Any] = {} if self.params.json_object else {kind.value: text}
+            return replace(self, params=replace(self.params, **own))
+        except InvalidArgumentError as error:
+            raise grammar_error(error, self.param) from error
+
     def explain(self, error: BaseException) -> ApiError:
-        """Say what is wrong with it, and where."""
+        """Say what is wrong with it, and where; of tools only as long as that takes little time."""
         if self.request is not None and isinstance(error, GrammarError):
+            until = time.monotonic() + _EXPLAINING
             for at, tool in enumerate(self.request.tools or []):
-                own = _wrong_schema(tool.function.parameters)
+                own = _wrong_schema(tool.function.parameters, until - time.monotonic())
                 if own is not None:
                     return grammar_error(own, f"tools[{at}].function.parameters")
         return grammar_error(error, self.param)
 
 
-def _wrong_schema(schema: dict[str, Any] | None) -> GrammarError | None:
+def _wrong_schema(schema: dict[str, Any] | None, seconds: float) -> GrammarError | None:
     """Say what is wrong with a schema; nothing where that takes long to find out."""
+    if seconds <= 0:
+        return None
     try:
-        check_schema(schema or {}, limits=_QUICK)
+        check_schema(schema or {}, limits=Limits(max_compile_time=seconds))
     except LimitExceededError:
         return None
     except GrammarError as error:
@@ -113,8 +133,9 @@ def _extra(given: dict[str, Any]) -> Structure:
     known = {name: value for name, value in given.items() if value is not None and name not in _IGNORED}
     unknown = sorted(known.keys() - _PARAMS)
     if unknown:
-        text = f"unknown fields: {', '.join(unknown)}; there are {', '.join(sorted(_PARAMS))}"
-        raise ApiError(400, text, code="unknown_parameter", param=f"structured_outputs.{unknown[0]}")
+        named = ", ".join(name[:64] for name in unknown[:_MOST_NAMES])
+        text = f"unknown fields: {named}; there are {', '.join(sorted(_PARAMS))}"
+        raise ApiError(400, text, code="unknown_parameter", param=f"structured_outputs.{unknown[0][:64]}")
     try:
         params = StructuredOutputsParams(**known)
     except InvalidArgumentError as error:

@@ -6,24 +6,34 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from tokenstile.server.api.bounds import Count, Few, Label, Line, check_fields
 from tokenstile.server.api.common import GenerationFields, Strict
 
 __all__ = ["ChatRequest", "FunctionCall", "Message", "Tool", "ToolCall"]
 
 
-class FunctionCall(Strict):
-    """The function of a call, with its arguments in JSON."""
-
-    name: str
-    arguments: str
-
-
-class ToolCall(BaseModel):
-    """A call that the model made."""
+class Sent(BaseModel):
+    """What clients were sent and send back, so that fields which say nothing are ignored."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    id: str
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_fields(cls, data: object) -> object:
+        return check_fields(data)
+
+
+class FunctionCall(Strict):
+    """The function of a call, with its arguments in JSON."""
+
+    name: Label
+    arguments: str
+
+
+class ToolCall(Sent):
+    """A call that the model made."""
+
+    id: Label
     type: Literal["function"] = "function"
     function: FunctionCall
 
@@ -35,16 +45,14 @@ class TextPart(Strict):
     text: str
 
 
-class Message(BaseModel):
-    """A message. Clients send back what they were sent, so that fields which say nothing are ignored."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
+class Message(Sent):
+    """A message."""
 
     role: Literal["system", "developer", "user", "assistant", "tool"]
-    content: str | list[TextPart] | None = None
-    name: str | None = None
-    tool_calls: list[ToolCall] | None = None
-    tool_call_id: str | None = None
+    content: str | Few[TextPart] | None = None
+    name: Label | None = None
+    tool_calls: Few[ToolCall] | None = None
+    tool_call_id: Label | None = None
 
     @property
     def text(self) -> str:
@@ -75,20 +83,20 @@ class ChatRequest(GenerationFields):
 
     prompt_field: ClassVar[str] = "messages"
 
-    messages: list[Message] = Field(min_length=1)
-    max_tokens: int | None = Field(None, ge=1)
-    max_completion_tokens: int | None = Field(None, ge=1)
+    messages: Few[Message] = Field(min_length=1)
+    max_tokens: Count | None = None
+    max_completion_tokens: Count | None = None
     logprobs: bool = False
     top_logprobs: int | None = Field(None, ge=0, le=20)
-    tools: list[Tool] | None = None
-    tool_choice: str | dict[str, Any] | None = None
+    tools: Few[Tool] | None = None
+    tool_choice: Label | dict[str, Any] | None = None
     parallel_tool_calls: bool = True
     # They change nothing in what is written.
     metadata: dict[str, Any] | None = None
-    modalities: list[Literal["text"]] | None = None
-    prompt_cache_key: str | None = None
-    safety_identifier: str | None = None
-    service_tier: str | None = None
+    modalities: Few[Literal["text"]] | None = None
+    prompt_cache_key: Line | None = None
+    safety_identifier: Line | None = None
+    service_tier: Label | None = None
     store: bool | None = None
 
     @field_validator("tools")

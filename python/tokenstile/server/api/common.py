@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from tokenstile.server.api.bounds import Count, Few, Int64, Label, Line, Many, TokenId, check_fields
+
 __all__ = ["GenerationFields", "JSONSchemaFormat", "ResponseFormat", "StreamOptions", "Strict"]
 
 
@@ -13,6 +15,11 @@ class Strict(BaseModel):
     """A part of a request: no other fields, no types that are nearly right."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_fields(cls, data: object) -> object:
+        return check_fields(data)
 
 
 class StreamOptions(Strict):
@@ -37,8 +44,8 @@ class ResponseFormat(Strict):
     type: Literal["text", "json_object", "json_schema", "structural_tag"]
     json_schema: JSONSchemaFormat | None = None
     format: dict[str, Any] | None = None
-    structures: list[dict[str, Any]] | None = None
-    triggers: list[str] | None = None
+    structures: Many[dict[str, Any]] | None = None
+    triggers: Many[str] | None = None
 
     @model_validator(mode="after")
     def _has_its_fields(self) -> ResponseFormat:
@@ -53,14 +60,14 @@ class ResponseFormat(Strict):
 class GenerationFields(Strict):
     """The fields that chat completions and completions have in common."""
 
-    model: str | None = None
+    model: Label | None = None
     temperature: float = Field(1.0, ge=0, le=2)
     top_p: float = Field(1.0, gt=0, le=1)
-    top_k: int = Field(0, ge=-1)
-    n: int = Field(1, ge=1)
-    seed: int | None = None
-    stop: str | list[str] | None = None
-    stop_token_ids: list[int] | None = None
+    top_k: int = Field(0, ge=-1, lt=1 << 31)
+    n: Count = 1
+    seed: Int64 | None = None
+    stop: Line | Few[Line] | None = None
+    stop_token_ids: Few[TokenId] | None = None
     stream: bool = False
     stream_options: StreamOptions | None = None
     response_format: ResponseFormat | None = None
@@ -71,9 +78,9 @@ class GenerationFields(Strict):
     # Not there yet, and refused unless they ask for nothing.
     frequency_penalty: float | None = None
     presence_penalty: float | None = None
-    logit_bias: dict[str, float] | None = None
+    logit_bias: dict[str, Any] | None = None
     # They change nothing in what is written.
-    user: str | None = None
+    user: Line | None = None
 
     @model_validator(mode="before")
     @classmethod

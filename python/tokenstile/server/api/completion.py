@@ -6,11 +6,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from tokenstile.server.api.bounds import Count, Few, Many, TokenId
 from tokenstile.server.api.common import GenerationFields
 
 __all__ = ["CompletionRequest"]
 
-_Tokens = Annotated[list[int], Field(min_length=1)]
+_Tokens = Annotated[Many[TokenId], Field(min_length=1)]
 
 
 class CompletionRequest(GenerationFields):
@@ -21,13 +22,13 @@ class CompletionRequest(GenerationFields):
     prompt: (
         str
         | _Tokens
-        | Annotated[list[str], Field(min_length=1)]
-        | Annotated[list[_Tokens], Field(min_length=1)]
+        | Annotated[Few[str], Field(min_length=1)]
+        | Annotated[Few[_Tokens], Field(min_length=1)]
     )
-    max_tokens: int = Field(16, ge=1)
+    max_tokens: Count = 16
     logprobs: int | None = Field(None, ge=0, le=20)
     echo: Literal[False] = False
-    best_of: int | None = None
+    best_of: Count | None = None
     suffix: None = None
 
     @model_validator(mode="after")
