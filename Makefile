@@ -10,6 +10,7 @@
 PYTHON ?= python3
 CARGO ?= cargo
 FUZZ_SECONDS ?= 60
+CHAOS_SECONDS ?= 600
 
 VENV := .venv
 VENV_TORCH := .venv-torch
@@ -52,7 +53,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build set-up-demo demo set-up-test test test-rust test-python test-torch test-models test-vllm test-vllm-contract test-sglang lint format
-.PHONY: maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
+.PHONY: test-chaos maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -80,6 +81,9 @@ test-rust: ## Run the tests of the Rust crates
 
 test-python: $(EXTENSION) $(VENV)/.installed ## Run the tests of the Python package, on all processors
 	$(PY) -m pytest -n auto --dist loadfile
+
+test-chaos: $(EXTENSION) $(VENV)/.installed ## Let 64 clients do everything to the server at once for CHAOS_SECONDS (600; CHAOS_ARGS="...")
+	$(PY) -m tests.server.chaos --seconds $(CHAOS_SECONDS) $(CHAOS_ARGS)
 
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
 	$(PY_TORCH) -m pytest tests/torch
