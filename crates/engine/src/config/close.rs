@@ -78,8 +78,9 @@ impl<'g> Closer<'g> {
                 let union = sets.union(*known, rest);
                 if union != *known {
                     *known = union;
+                    // What was known is popped already.
                     if generation.may_end(node, count) {
-                        stack.push(union);
+                        stack.push(rest);
                     }
                 }
             }
@@ -97,7 +98,7 @@ impl<'g> Closer<'g> {
         }
         while let Some(((_, rule), returns)) = self.calls.pop() {
             let start = self.generation.machine().rule(rule).start;
-            let returns = self.generation.union_all(returns);
+            let returns = self.generation.sets().union_all(returns);
             self.go_on([(start, 0)], returns);
         }
         self.generation.intern_items(self.items, self.ends, self.holes)
@@ -246,17 +247,6 @@ impl Generation {
         at
     }
 
-    /// The stacks that are in any of the sets.
-    fn union_all(&self, mut all: SmallVec<[SetId; 2]>) -> SetId {
-        all.sort_unstable();
-        all.dedup();
-        // In pairs, then pairs of these: one after the other would make as many sets, each larger than the last.
-        while all.len() > 1 {
-            all = all.chunks(2).map(|pair| self.sets().union(pair[0], pair[pair.len() - 1])).collect();
-        }
-        all.first().copied().unwrap_or(SetId::DEAD)
-    }
-
     /// The set of items in any order, where a symbol that occurs twice has either rest.
     pub(super) fn intern_items(&self, mut items: Items, ends: bool, holes: Holes) -> SetId {
         items.sort_unstable();
@@ -265,7 +255,7 @@ impl Generation {
         for group in items.chunk_by(|a, b| a.0 == b.0) {
             let rest = match *group {
                 [(_, rest)] => rest,
-                _ => self.union_all(group.iter().map(|&(_, rest)| rest).collect()),
+                _ => self.sets().union_all(group.iter().map(|&(_, rest)| rest).collect()),
             };
             merged.push((group[0].0, rest));
         }

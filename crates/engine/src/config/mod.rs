@@ -27,6 +27,7 @@ mod sets;
 mod step;
 mod symbol;
 mod truncate;
+mod unions;
 
 pub(crate) use deadlines::Deadlines;
 pub(crate) use distinct::{Copies, Crossing, Distinct};

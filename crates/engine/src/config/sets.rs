@@ -9,14 +9,12 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hashbrown::HashMap;
-use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use super::symbol::Symbol;
+use super::unions::Unions;
 use crate::interner::Interner;
 use crate::mask::{Fan, KeptMask};
-use crate::seldom::Seldom;
 
 /// The number of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,13 +63,10 @@ pub(crate) struct Set {
     links: OnceLock<Box<Links>>,
 }
 
-/// The unions of pairs of sets.
-type Unions = Mutex<HashMap<(SetId, SetId), SetId>>;
-
 /// All sets of a generation.
 pub(crate) struct Sets {
     interner: Interner<Set>,
-    unions: Seldom<[Unions; 16]>,
+    pub(super) unions: Unions,
     masks: boxcar::Vec<Box<KeptMask>>,
     /// What items, masks and full step tables take, in bytes.
     link_bytes: AtomicUsize,
@@ -81,7 +76,7 @@ impl Sets {
     pub(crate) fn new() -> Self {
         let sets = Sets {
             interner: Interner::new(),
-            unions: Seldom::default(),
+            unions: Unions::default(),
             masks: boxcar::Vec::new(),
             link_bytes: AtomicUsize::new(0),
         };
@@ -230,68 +225,14 @@ impl Sets {
         self.links(id).mask.store(std::ptr::from_ref(mask).cast_mut(), Ordering::Release);
     }
 
+    /// Notes that so many bytes more are held for the sets.
+    pub(super) fn note_bytes(&self, bytes: usize) {
+        self.link_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
     /// The memory that the sets take, roughly: counted from their numbers.
     pub(crate) fn memory_bytes(&self) -> usize {
         const A_SET: usize = 160;
         self.len() * A_SET + self.link_bytes.load(Ordering::Relaxed)
     }
-
-    /// The stacks that are in either set.
-    pub(crate) fn union(&self, a: SetId, b: SetId) -> SetId {
-        if let Some(simple) = simple_union(a, b) {
-            return simple;
-        }
-        let mut stack = vec![(a, b)];
-        while let Some(&(a, b)) = stack.last() {
-            let waiting = stack.len();
-            let mut draft = SetDraft {
-                items: Items::new(),
-                ends: self.ends(a) || self.ends(b),
-                holes: self.holes(a) | self.holes(b),
-            };
-            for (symbol, left, right) in zip_sorted(self.items(a), self.items(b)) {
-                match self.known_union(left, right) {
-                    Some(rest) => draft.items.push((symbol, rest)),
-                    None => stack.push((left, right)),
-                }
-            }
-            if stack.len() == waiting {
-                let union = self.intern(&draft);
-                self.union_shard(a, b).lock().insert((a, b), union);
-                stack.pop();
-            }
-        }
-        self.known_union(a, b).unwrap_or(SetId::DEAD)
-    }
-
-    fn known_union(&self, a: SetId, b: SetId) -> Option<SetId> {
-        simple_union(a, b).or_else(|| self.union_shard(a, b).lock().get(&(a, b)).copied())
-    }
-
-    fn union_shard(&self, a: SetId, b: SetId) -> &Unions {
-        &self.unions[(a.0 ^ b.0.rotate_left(3)) as usize % self.unions.len()]
-    }
-}
-
-fn simple_union(a: SetId, b: SetId) -> Option<SetId> {
-    match (a, b) {
-        _ if a == b => Some(a),
-        (SetId::DEAD, other) | (other, SetId::DEAD) => Some(other),
-        _ => None,
-    }
-}
-
-/// The symbols of two sorted lists, with the rests of each; a missing one is `DEAD`.
-fn zip_sorted<'a>(a: &'a [Item], b: &'a [Item]) -> impl Iterator<Item = (Symbol, SetId, SetId)> + 'a {
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
-    std::iter::from_fn(move || {
-        let symbol = match (a.peek(), b.peek()) {
-            (Some(left), Some(right)) => left.0.min(right.0),
-            (Some(item), None) | (None, Some(item)) => item.0,
-            (None, None) => return None,
-        };
-        let left = a.next_if(|item| item.0 == symbol).map_or(SetId::DEAD, |item| item.1);
-        let right = b.next_if(|item| item.0 == symbol).map_or(SetId::DEAD, |item| item.1);
-        Some((symbol, left, right))
-    })
 }
