@@ -20,7 +20,6 @@ import json
 import os
 import random
 import resource
-import select
 import signal
 import sys
 import tempfile
@@ -221,6 +220,8 @@ def in_child(
             most = address_space + (arguments.memory << 20)
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            used = int(time.process_time()) + arguments.seconds
+            resource.setrlimit(resource.RLIMIT_CPU, (used, used))
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             before = peak_bytes()
             walk(info, text, result, arguments.steps, arguments.checks)
@@ -229,16 +230,13 @@ def in_child(
         finally:
             os._exit(0)
     os.close(writes)
-    told = b""
-    if select.select([reads], [], [], arguments.seconds)[0]:
-        told = os.read(reads, 1 << 16)
-    else:
-        os.kill(child, signal.SIGKILL)
+    told = os.read(reads, 1 << 16)
     os.close(reads)
     _, status = os.waitpid(child, 0)
     if told:
         return Result(**json.loads(told))
-    result.outcome = "time" if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL else "memory"
+    ran_out = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU)
+    result.outcome = "time" if ran_out else "memory"
     return result
 
 
@@ -286,7 +284,7 @@ def main() -> int:
     parser.add_argument("--known", action="store_true", help="the known grammars in place of random ones")
     parser.add_argument("--steps", type=int, default=200, help="tokens of a walk")
     parser.add_argument("--checks", type=int, default=2, help="masks of a walk compared with all tokens")
-    parser.add_argument("--seconds", type=float, default=10, help="what a grammar may take")
+    parser.add_argument("--seconds", type=int, default=60, help="what a grammar may take")
     parser.add_argument("--memory", type=int, default=1024, help="by how many MiB its process may grow")
     parser.add_argument("--slow", type=float, default=0.1, help="masks that take so many seconds are told")
     parser.add_argument("--show", action="store_true", help="print each grammar")

@@ -16,7 +16,7 @@ use crate::config::{Deadlines, Distinct, Lists, SetId, Sets};
 use crate::content::Contents;
 use crate::limits::PROCESS;
 use crate::mask::{
-    FarBounds, KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables, WholeMasks,
+    Failures, FarBounds, KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables, WholeMasks,
 };
 use crate::seldom::Seldom;
 use crate::terminal::{Arena, CommonTerms, TerminalId};
@@ -39,6 +39,7 @@ pub(crate) struct Generation {
     lost_by_nodes: LostByNodes,
     far_bounds: Seldom<FarBounds>,
     whole_masks: Seldom<WholeMasks>,
+    failures: Failures,
     contents: Contents,
     remembers_keys: bool,
     doubtful: OnceLock<Arc<[u32]>>,
@@ -93,6 +94,7 @@ impl Generation {
             lost_by_nodes: LostByNodes::default(),
             far_bounds: Seldom::default(),
             whole_masks: Seldom::default(),
+            failures: Failures::default(),
             contents: Contents::default(),
             machine,
             tokens,
@@ -167,6 +169,11 @@ impl Generation {
         &self.whole_masks
     }
 
+    /// How the masks before were made.
+    pub(crate) fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
     pub(crate) fn contents(&self) -> &Contents {
         &self.contents
     }
@@ -225,6 +232,17 @@ impl Generation {
             kept.push(Arc::clone(&fresh));
         }
         fresh
+    }
+
+    /// Empty tables for the same grammar and vocabulary.
+    pub(crate) fn anew(&self) -> Arc<Self> {
+        Self::new(Arc::clone(&self.machine), Arc::clone(&self.tokens))
+    }
+
+    /// What was noted by [`Generation::note_table`].
+    #[inline]
+    pub(crate) fn noted_bytes(&self) -> usize {
+        self.table_bytes.load(Ordering::Relaxed)
     }
 
     /// Notes a token table that will be held as long as this generation is.

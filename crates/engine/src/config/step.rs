@@ -45,6 +45,13 @@ impl Generation {
         }
     }
 
+    /// The configuration after `byte` where all bytes may be asked for, and items that must differ are compared.
+    #[inline]
+    pub(crate) fn step_in_token(&self, config: SetId, byte: u8) -> SetId {
+        let config = self.before_byte(config, byte);
+        if self.remembers_keys() { self.step(config, byte) } else { self.step_with_alike(config, byte) }
+    }
+
     #[cold]
     fn compute_step_with_alike(&self, config: SetId, byte: u8) -> SetId {
         let next = self.compute_step(config, byte);

@@ -25,10 +25,16 @@ pub(crate) const LOST_HOLE: u32 = Holes::BITS - 2;
 /// Frames below this are cut off whether they count or not.
 const MAX_FRAMES: u32 = 64;
 
+/// A cut that looks at more items than this is of no use: the tops of so many stacks hardly come again, and what is under
+/// the same symbol on different ways has to be united.
+const MOST_ITEMS: usize = 512;
+
 /// A stack that was cut off, and the stacks that are in its holes.
 pub(crate) struct Top {
     pub(crate) stack: SetId,
     pub(crate) holes: SmallVec<[SetId; 8]>,
+    /// How many items were looked at.
+    pub(crate) looked_at: usize,
 }
 
 /// What is left of the way down: frames that count, and frames at all.
@@ -44,15 +50,17 @@ struct Cut {
     holes: SmallVec<[SetId; 8]>,
     /// Sets with several items may be reached on many ways; these were done.
     shared: HashMap<(SetId, Depth), SetId>,
+    looked_at: usize,
     overflow: bool,
 }
 
 impl Generation {
-    /// The top of a stack: `depth` counted frames of it. `None` if that would make more holes than there are numbers.
+    /// The top of a stack: `depth` counted frames of it. `None` if that would make more holes than there are numbers, or be too
+    /// much work.
     pub(crate) fn truncate_stack(&self, rest: SetId, depth: u32) -> Option<Top> {
         let mut cut = Cut::default();
         let stack = self.truncate_rest(rest, Depth { counted: depth, frames: MAX_FRAMES }, &mut cut);
-        (!cut.overflow).then_some(Top { stack, holes: cut.holes })
+        (!cut.overflow).then_some(Top { stack, holes: cut.holes, looked_at: cut.looked_at })
     }
 
     /// The holes of a set that has been cut off before, by the numbers that they have in this cut.
@@ -75,6 +83,11 @@ impl Generation {
         }
         if let Some(&done) = cut.shared.get(&(rest, depth)) {
             return done;
+        }
+        cut.looked_at += items.len();
+        if cut.looked_at > MOST_ITEMS {
+            cut.overflow = true;
+            return SetId::DEAD;
         }
         let mut truncated = Items::new();
         let mut holes = 0;

@@ -10,11 +10,12 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::allowance::Spent;
 use super::counted::FarBounded;
 use super::shared::{Lost, PartKey, TableKey};
 use super::table::{Narrowed, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
-use super::walker::{Pending, Walker};
+use super::walker::{Nesting, Pending, Walker};
 use crate::config::{LOST_HOLE, SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::{Spaced, TerminalId};
@@ -103,9 +104,27 @@ impl Generation {
         if let Some(forgetful) = self.forgetful(config) {
             return self.take_unfit(config, self.kept_mask(forgetful));
         }
+        let nodes = self.tokens().index().trie().end(Trie::ROOT) as usize;
+        let allowance = self.failures().allowance(nodes, self.sets());
         // Nobody waits as long for any mask as for the first.
-        let walker = if config == self.start() { Walker::in_place(self) } else { Walker::new(self) };
-        self.keep_fitting(config, self.walk_items(config, walker).finish_mask())
+        let is_first = config == self.start();
+        let nesting = if is_first { Nesting::in_place(&allowance) } else { Nesting::outermost(&allowance) };
+        let found = self.walk_items(config, Walker::new(self, nesting)).finish_mask();
+        self.failures().note(found.is_ok());
+        let mask = found.unwrap_or_else(|Spent| self.read_all_tokens(config));
+        self.keep_fitting(config, mask)
+    }
+
+    /// The mask of a configuration that is found by reading all tokens.
+    #[cold]
+    fn read_all_tokens(&self, config: SetId) -> Mask {
+        let mut alive = Vec::new();
+        for &(symbol, _) in self.sets().items(config) {
+            if let SymbolKind::Token(set) = symbol.kind() {
+                self.add_token_set(set, &mut alive);
+            }
+        }
+        self.mask_by_configs(config, alive)
     }
 
     /// The mask of a configuration that is `kept` for another, without what does not fit there after all.
@@ -129,7 +148,7 @@ impl Generation {
     }
 
     /// A walk from the terminals and tokens of a configuration.
-    fn walk_items<'g>(&'g self, config: SetId, mut walker: Walker<'g>) -> Walker<'g> {
+    fn walk_items<'g, 'w>(&'g self, config: SetId, mut walker: Walker<'g, 'w>) -> Walker<'g, 'w> {
         let trie = self.tokens().index().trie();
         let items = self.sets().items(config);
         // Where a member of a list begins no other configuration has the same stacks; elsewhere many have the same tops.
@@ -154,19 +173,22 @@ impl Generation {
 
     /// Takes the tokens of a string whose bound is far away from what is known of the string without the bound. Each of its
     /// characters makes a new state, and what follows it is the same behind all of them.
-    fn take_far_bounded<'g>(&'g self, state: TerminalId, rest: SetId, walker: &mut Walker<'g>) -> bool {
+    fn take_far_bounded<'g>(&'g self, state: TerminalId, rest: SetId, walker: &mut Walker<'g, '_>) -> bool {
         if !self.terminals().counts(state) {
             return false;
         }
         let Some(FarBounded { endless, stay, within }) = self.far_bounded(state) else { return false };
-        let kept = self.whole_masks().get_or_make((endless, rest), || {
-            let mut walker = Walker::nested(self, 1);
+        let nesting = walker.nesting().inner_of_first();
+        let kept = self.whole_masks().get_or_try_make((endless, rest), || {
+            let mut walker = Walker::new(self, nesting);
             walker.walk_large(self.tokens().index().trie(), Trie::ROOT, endless, rest);
-            let (parts, pending) = walker.finish();
+            let (parts, pending) = walker.finish()?;
             let kept = Arc::new(KeptPart { parts, pending, weight: 0 });
             self.note_table(kept.memory_bytes());
-            kept
+            Ok::<_, Spent>(kept)
         });
+        // Where the allowance is spent, nothing is left to do.
+        let Ok(kept) = kept else { return true };
         let stays = |part: &Arc<Part>| Arc::ptr_eq(part, stay);
         let is_apart = kept.parts.iter().any(stays);
         if is_apart {
@@ -322,17 +344,18 @@ impl Generation {
         node: NodeIndex,
         state: TerminalId,
         rest: SetId,
-        nesting: u32,
-    ) -> &'g KeptPart {
+        nesting: Nesting<'_>,
+    ) -> Result<&'g KeptPart, Spent> {
         if let Some(plain) = self.terminals().plain(state) {
             return self.key_mask_under(trie, node, (state, plain), rest, nesting);
         }
-        self.subtree_masks().get_or_make((trie.number(), node, state, rest), || {
+        let kept = self.subtree_masks().get_or_try_make((trie.number(), node, state, rest), || {
             let compute = || self.compute_mask_under(trie, node, state, rest, nesting);
             let Some(rest) = self.content(rest) else { return compute() };
             let key = PartKey { state: self.terminals().fingerprint(state), rest, trie: trie.number(), node };
-            self.tokens().index().parts.get_or_make(key, KeptPart::memory_bytes, compute)
-        })
+            self.tokens().index().parts.get_or_try_make(key, KeptPart::memory_bytes, compute)
+        })?;
+        Ok(kept)
     }
 
     fn compute_mask_under(
@@ -341,21 +364,21 @@ impl Generation {
         node: NodeIndex,
         state: TerminalId,
         rest: SetId,
-        nesting: u32,
-    ) -> Arc<KeptPart> {
-        let mut walker = Walker::nested(self, nesting);
+        nesting: Nesting<'_>,
+    ) -> Result<Arc<KeptPart>, Spent> {
+        let mut walker = Walker::new(self, nesting);
         match if self.is_all(trie, node) { self.thinly_spaced(state) } else { None } {
             Some(Spaced { spaces, then }) => {
-                walker.apply_spaced(self.table_for(trie, node, spaces), then, trie, rest);
+                walker.apply_spaced(walker.table(trie, node, spaces), then, trie, rest);
             }
             None if self.terminals().is_cheap(state) => walker.walk(trie, node, state, rest),
-            None => walker.apply(state, self.table_for(trie, node, state), trie, rest),
+            None => walker.apply(state, walker.table(trie, node, state), trie, rest),
         }
-        let (parts, pending) = walker.finish();
+        let (parts, pending) = walker.finish()?;
         let weight = weight(&pending).unwrap_or(usize::MAX);
         let kept = Arc::new(KeptPart { parts, pending, weight });
         self.note_table(kept.memory_bytes());
-        kept
+        Ok(kept)
     }
 
     /// The same for a key that may still be an excluded one: what becomes of the tokens in the plain string, without those
@@ -366,8 +389,8 @@ impl Generation {
         node: NodeIndex,
         (state, plain): (TerminalId, TerminalId),
         rest: SetId,
-        nesting: u32,
-    ) -> &'g KeptPart {
+        nesting: Nesting<'_>,
+    ) -> Result<&'g KeptPart, Spent> {
         let lost = self.lost_by_key().get_or_make((trie.number(), node, state), || {
             let nodes = excluded_nodes(self.terminals(), trie, node, state, plain);
             let lost = self.lost_by_nodes().get_or_make((trie.number(), nodes.as_slice().into()), || {
@@ -385,13 +408,14 @@ impl Generation {
         if lost.tokens.is_empty() {
             return self.mask_under(trie, node, plain, rest, nesting);
         }
-        self.key_masks().get_or_make((trie.number(), node, plain, rest, lost.id()), || {
+        let kept = self.key_masks().get_or_try_make((trie.number(), node, plain, rest, lost.id()), || {
             let compute =
                 || self.compute_key_mask_under(trie, node, (state, plain), rest, nesting, &lost.tokens);
             let Some((lost, rest)) = lost.node.zip(self.content(rest)) else { return compute() };
             let key = PartKey { state: self.terminals().fingerprint(plain), rest, trie: trie.number(), node };
-            self.tokens().index().key_parts.get_or_make((key, lost), KeptPart::memory_bytes, compute)
-        })
+            self.tokens().index().key_parts.get_or_try_make((key, lost), KeptPart::memory_bytes, compute)
+        })?;
+        Ok(kept)
     }
 
     fn compute_key_mask_under(
@@ -400,10 +424,10 @@ impl Generation {
         node: NodeIndex,
         (state, plain): (TerminalId, TerminalId),
         rest: SetId,
-        nesting: u32,
+        nesting: Nesting<'_>,
         lost: &[u32],
-    ) -> Arc<KeptPart> {
-        let all = self.mask_under(trie, node, plain, rest, nesting);
+    ) -> Result<Arc<KeptPart>, Spent> {
+        let all = self.mask_under(trie, node, plain, rest, nesting)?;
         // A token that is lost at one node may go on at another.
         let pending = if trie.has_repeats() { None } else { Pending::all_without(&all.pending, lost) };
         let Some(pending) = pending else {
@@ -413,6 +437,6 @@ impl Generation {
         let parts = all.parts.iter().map(|part| without(part, lost)).collect();
         let kept = Arc::new(KeptPart { parts, pending, weight });
         self.note_table(kept.memory_bytes());
-        kept
+        Ok(kept)
     }
 }

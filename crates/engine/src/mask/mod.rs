@@ -6,6 +6,8 @@
 //! nearly always on its top alone, so the result is kept for the top ([`compute`]), and the few tokens that reach
 //! further down are followed for each configuration.
 //!
+//! Where that would be too much work ([`allowance`]), all tokens are read instead ([`by_configs`]).
+//!
 //! - [`tokens`]: a set of tokens as it is kept; [`rows`]: rows of bits, each kept once.
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
 //! - [`walk`]: walking a trie with one terminal; [`text`]: along a text that must come, or may not.
@@ -15,6 +17,8 @@
 //! - [`spaced`]: tables of what stands behind spaces.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
 
+mod allowance;
+mod by_configs;
 mod compute;
 mod counted;
 mod doubtful;
@@ -32,6 +36,7 @@ mod tokens;
 mod walk;
 mod walker;
 
+pub(crate) use allowance::Failures;
 pub(crate) use compute::KeptMask;
 pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;

@@ -6,6 +6,7 @@
 //!
 //! Besides, the memos of a generation, by the numbers that things have there.
 
+use std::convert::Infallible;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -81,14 +82,25 @@ impl<K: Eq + Hash, V> Shared<K, V> {
         bytes: impl FnOnce(&V) -> usize,
         make: impl FnOnce() -> Arc<V>,
     ) -> Arc<V> {
+        let Ok(value) = self.get_or_try_make(key, bytes, || Ok::<_, Infallible>(make()));
+        value
+    }
+
+    /// The same where it may be that there is none to keep.
+    pub(super) fn get_or_try_make<E>(
+        &self,
+        key: K,
+        bytes: impl FnOnce(&V) -> usize,
+        make: impl FnOnce() -> Result<Arc<V>, E>,
+    ) -> Result<Arc<V>, E> {
         if let Some(value) = self.0.lock().get(&key) {
-            return value;
+            return Ok(value);
         }
-        let value = make();
+        let value = make()?;
         let bytes = bytes(&value);
         let mut state = self.0.lock();
         if let Some(known) = state.get(&key) {
-            return known;
+            return Ok(known);
         }
         state.bytes += bytes;
         let used = state.clock;
@@ -96,7 +108,7 @@ impl<K: Eq + Hash, V> Shared<K, V> {
         if state.bytes > PROCESS.shared_tables() {
             state.evict();
         }
-        value
+        Ok(value)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -174,13 +186,23 @@ impl<K, V> Default for Memo<K, V> {
 impl<K: Eq + Hash, V> Memo<K, V> {
     /// The value of `key`, made by `make` if there is none. The lock is not held meanwhile.
     pub(super) fn get_or_make(&self, key: K, make: impl FnOnce() -> Arc<V>) -> &Arc<V> {
+        let Ok(value) = self.get_or_try_make(key, || Ok::<_, Infallible>(make()));
+        value
+    }
+
+    /// The same where it may be that there is none to keep.
+    pub(super) fn get_or_try_make<E>(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<Arc<V>, E>,
+    ) -> Result<&Arc<V>, E> {
         let known = self.index.lock().get(&key).copied();
-        let at = known.unwrap_or_else(|| {
-            let at = self.values.push(make());
-            self.index.lock().insert(key, at);
-            at
-        });
-        &self.values[at]
+        if let Some(at) = known {
+            return Ok(&self.values[at]);
+        }
+        let at = self.values.push(make()?);
+        self.index.lock().insert(key, at);
+        Ok(&self.values[at])
     }
 
     /// The memory of the list alone.

@@ -84,6 +84,11 @@ pub(crate) struct ByteExits {
 }
 
 impl ByteExits {
+    /// How many nodes there are.
+    pub(super) fn len(&self) -> usize {
+        self.large.len() + self.small.len()
+    }
+
     /// The trie of what follows in the small nodes, all as one.
     pub(crate) fn merged(&self, trie: &Trie) -> Option<&Arc<Trie>> {
         (!self.small.is_empty()).then(|| self.merged.get_or_init(|| Arc::new(trie.merged(&self.small))))

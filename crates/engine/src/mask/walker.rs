@@ -11,6 +11,7 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 use smallvec::SmallVec;
 use tokenstile_grammar::regular::ByteSet;
 
+use super::allowance::{Allowance, Spent};
 use super::fan::Fan;
 use super::table::{Exits, TerminalTable, WORTH_A_TABLE};
 use super::tokens::{Mask, Part, Parts, gather};
@@ -69,8 +70,38 @@ impl Pending {
     }
 }
 
-/// Follows tokens until all of them have ended, failed, or run into a hole.
-pub(super) struct Walker<'g> {
+/// Where a walk is among the walks that it is part of, and what all of them may cost.
+#[derive(Clone, Copy)]
+pub(super) struct Nesting<'w> {
+    depth: u32,
+    allowance: &'w Allowance,
+}
+
+impl<'w> Nesting<'w> {
+    /// A walk that is no part of another.
+    pub(super) fn outermost(allowance: &'w Allowance) -> Self {
+        Nesting { depth: 0, allowance }
+    }
+
+    /// The same for one that keeps nothing for others, and looks for nothing that others have kept but the tables of
+    /// terminals.
+    pub(super) fn in_place(allowance: &'w Allowance) -> Self {
+        Nesting { depth: MAX_NESTING, allowance }
+    }
+
+    /// A part of the outermost walk.
+    pub(super) fn inner_of_first(self) -> Self {
+        Nesting { depth: 1, ..self }
+    }
+
+    /// A walk that is part of this one.
+    pub(super) fn inner(self) -> Self {
+        Nesting { depth: self.depth + 1, ..self }
+    }
+}
+
+/// Follows tokens until all of them have ended, failed, or run into a hole, or until that has cost what it may.
+pub(super) struct Walker<'g, 'w> {
     generation: &'g Generation,
     alive: Vec<u32>,
     /// Parts whose tokens are alive as well.
@@ -80,8 +111,7 @@ pub(super) struct Walker<'g> {
     waiting: SmallVec<[SetId; 8]>,
     pending: Vec<Pending>,
     stack: WalkStack,
-    /// How many walks this one is part of.
-    nesting: u32,
+    nesting: Nesting<'w>,
 }
 
 /// A part with more than this to resume is too shallow, up to a depth.
@@ -96,6 +126,15 @@ type Ends = SmallVec<[(NodeIndex, Option<(u32, u32)>); 16]>;
 
 /// How many tokens most walks find one by one, at most.
 const EXPECTED_ALIVE: usize = 64;
+
+/// What things cost, in steps: to go on with another stack, to walk a small subtree, to look at a set of stacks for its top.
+const STEPS_OF_A_GROUP: usize = 16;
+const STEPS_OF_A_WALK: usize = 2;
+const STEPS_OF_A_TOP: usize = 8;
+/// So many states are looked at in a step,
+const STATES_A_STEP: usize = 4;
+/// and so many tokens when a table is made, most of which are stepped over.
+const TOKENS_A_STEP: usize = 4;
 
 /// Walks nest up to this depth; beyond it they are done in place.
 const MAX_NESTING: u32 = 12;
@@ -138,18 +177,8 @@ impl<'g> Group<'g> {
     }
 }
 
-impl<'g> Walker<'g> {
-    pub(super) fn new(generation: &'g Generation) -> Self {
-        Self::nested(generation, 0)
-    }
-
-    /// A walker that keeps nothing for others, and looks for nothing that others have kept but the tables of terminals.
-    pub(super) fn in_place(generation: &'g Generation) -> Self {
-        Self::nested(generation, MAX_NESTING)
-    }
-
-    /// A walker for a part of a walk.
-    pub(super) fn nested(generation: &'g Generation, nesting: u32) -> Self {
+impl<'g, 'w> Walker<'g, 'w> {
+    pub(super) fn new(generation: &'g Generation, nesting: Nesting<'w>) -> Self {
         Walker {
             generation,
             alive: Vec::with_capacity(EXPECTED_ALIVE),
@@ -160,6 +189,10 @@ impl<'g> Walker<'g> {
             stack: WalkStack::new(),
             nesting,
         }
+    }
+
+    pub(super) fn nesting(&self) -> Nesting<'w> {
+        self.nesting
     }
 
     /// The tokens that are alive already.
@@ -208,7 +241,12 @@ impl<'g> Walker<'g> {
                     });
                 }
                 for exit in exits {
+                    self.nesting.allowance.take(1 + fan.states.len() / STATES_A_STEP);
+                    if self.nesting.allowance.is_spent() {
+                        return;
+                    }
                     for (next, below) in fan.get(self.generation.terminals(), exit.byte) {
+                        self.nesting.allowance.take(exit.len());
                         for &node in &exit.large {
                             self.enter(trie, node, next, below);
                         }
@@ -278,6 +316,7 @@ impl<'g> Walker<'g> {
     }
 
     fn add_all(&mut self, trie: &'g Arc<Trie>, nodes: &[NodeIndex], rest: SetId) {
+        self.nesting.allowance.take(1 + nodes.len());
         if self.groups.entry(rest).or_default().add(trie, nodes) {
             self.waiting.push(rest);
         }
@@ -293,6 +332,9 @@ impl<'g> Walker<'g> {
 
     /// At `node`, in `state`: what ends there and what goes on.
     fn enter(&mut self, trie: &'g Arc<Trie>, node: NodeIndex, state: TerminalId, below: SetId) {
+        if self.nesting.allowance.is_spent() {
+            return;
+        }
         self.alive.extend_from_slice(trie.tokens_of(node));
         if trie.is_leaf(node) {
             return;
@@ -312,6 +354,7 @@ impl<'g> Walker<'g> {
             return self.walk_large(trie, node, state, below);
         }
         let ends = self.walk_through(trie, node, state);
+        self.nesting.allowance.take(STEPS_OF_A_WALK);
         self.leave_at(trie, &ends, below);
     }
 
@@ -368,9 +411,12 @@ impl<'g> Walker<'g> {
     ) {
         let generation = self.generation;
         let mut depth = 1;
-        while self.nesting < MAX_NESTING {
+        while self.nesting.depth < MAX_NESTING {
             let Some(top) = generation.truncate_stack(below, depth) else { break };
-            let kept = generation.mask_under(trie, node, state, top.stack, self.nesting + 1);
+            self.nesting.allowance.take(STEPS_OF_A_TOP * (1 + top.looked_at));
+            self.nesting.allowance.take_for(generation.sets());
+            let kept = generation.mask_under(trie, node, state, top.stack, self.nesting.inner());
+            let Ok(kept) = kept else { return };
             if kept.weight == usize::MAX {
                 break;
             }
@@ -387,14 +433,34 @@ impl<'g> Walker<'g> {
         if generation.terminals().is_cheap(state) {
             self.walk(trie, node, state, below);
         } else {
-            self.apply(state, generation.table_for(trie, node, state), trie, below);
+            self.apply(state, self.table(trie, node, state), trie, below);
         }
+    }
+
+    /// The table of a state for the tokens under a node.
+    pub(super) fn table(
+        &self,
+        trie: &'g Arc<Trie>,
+        node: NodeIndex,
+        state: TerminalId,
+    ) -> &'g Arc<TerminalTable> {
+        let before = self.generation.noted_bytes();
+        let table = self.generation.table_for(trie, node, state);
+        if self.generation.noted_bytes() != before {
+            self.nesting.allowance.take(trie.token_range(node).len() / TOKENS_A_STEP);
+        }
+        table
     }
 
     fn run(&mut self) {
         while let Some(rest) = self.waiting.pop() {
             let nodes = self.groups.get_mut(&rest).map(Group::take).unwrap_or_default();
             let (fan, holes) = self.fan(rest);
+            self.nesting.allowance.take(STEPS_OF_A_GROUP + fan.states.len());
+            self.nesting.allowance.take_for(self.generation.sets());
+            if self.nesting.allowance.is_spent() {
+                return;
+            }
             for hole in numbers(holes) {
                 self.put_down(&nodes, hole);
             }
@@ -406,6 +472,7 @@ impl<'g> Walker<'g> {
                     continue;
                 }
                 for child in trie.children(node) {
+                    self.nesting.allowance.take(1 + fan.states.len() / STATES_A_STEP);
                     for (next, below) in fan.get(self.generation.terminals(), trie.byte(child)) {
                         self.enter(trie, child, next, below);
                     }
@@ -423,16 +490,18 @@ impl<'g> Walker<'g> {
     }
 
     /// Follows everything to its end. The mask of the tokens that are alive.
-    pub(super) fn finish_mask(mut self) -> Mask {
+    pub(super) fn finish_mask(mut self) -> Result<Mask, Spent> {
         self.run();
+        self.nesting.allowance.check()?;
         debug_assert!(self.pending.is_empty(), "a whole configuration has no holes");
-        Mask::new(self.generation.words(), &self.parts, self.alive)
+        Ok(Mask::new(self.generation.words(), &self.parts, self.alive))
     }
 
     /// The same for a part of a walk. The tokens that are alive, and what ran into holes.
-    pub(super) fn finish(mut self) -> (Parts, Box<[Pending]>) {
+    pub(super) fn finish(mut self) -> Result<(Parts, Box<[Pending]>), Spent> {
         self.run();
-        (gather(self.generation.words(), &self.parts, self.alive), self.pending.into())
+        self.nesting.allowance.check()?;
+        Ok((gather(self.generation.words(), &self.parts, self.alive), self.pending.into()))
     }
 }
 

@@ -26,7 +26,7 @@ const MOST_STEPS: usize = 20_000;
 impl Generation {
     /// Whether some stack can be completed such that its items differ.
     #[inline]
-    pub(in crate::config) fn can_differ(&self, config: SetId) -> bool {
+    pub(crate) fn can_differ(&self, config: SetId) -> bool {
         !self.machine().compares_items || config == SetId::DEAD || self.find_difference(config)
     }
 
