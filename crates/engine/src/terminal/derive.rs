@@ -21,12 +21,12 @@ impl Arena {
         self.alt(self.unfold(id, Some(byte)).into_iter().map(|piece| piece.2))
     }
 
-    /// The pieces of `id`; with `only`, those that hold that byte.
-    fn unfold(&self, id: TerminalId, only: Option<u8>) -> Vec<Piece> {
+    /// The pieces of `whole`; with `only`, those that hold that byte.
+    fn unfold(&self, whole: TerminalId, only: Option<u8>) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut stack: SmallVec<[(TerminalId, TerminalId); 16]> = SmallVec::new();
         let is_wanted = |low: u8, high: u8| only.is_none_or(|byte| low <= byte && byte <= high);
-        stack.push((id, TerminalId::EMPTY));
+        stack.push((whole, TerminalId::EMPTY));
         while let Some((id, rest)) = stack.pop() {
             let mut add = |low: u8, high: u8, target: TerminalId| {
                 if is_wanted(low, high) {
@@ -66,6 +66,10 @@ impl Arena {
                     self.json_text_pieces(inner, pending, escapes, only)
                         .iter()
                         .for_each(|piece| add(piece.0, piece.1, piece.2));
+                }
+                // What the digits may become takes long to find out, so it is kept for the escape by itself.
+                Term::JsonEscape { .. } if id != whole => {
+                    self.row(id).iter().for_each(|piece| add(piece.0, piece.1, piece.2));
                 }
                 &Term::JsonEscape { inner, escape, escapes } => {
                     self.json_escape_pieces(inner, escape, escapes)

@@ -40,6 +40,16 @@ pub(super) enum Escape {
     Low { high: u16, digits: Digits },
 }
 
+impl Escape {
+    /// The least bytes that are left of it.
+    pub(super) fn least_bytes(self) -> u64 {
+        match self {
+            Escape::Begun => 1,
+            Escape::Digits(digits) | Escape::Low { digits, .. } => digits.open().into(),
+        }
+    }
+}
+
 /// The hexadecimal digits that were read of four.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Digits {

@@ -211,7 +211,11 @@ impl Shortest {
 
     /// The next byte on the way from a state.
     pub(crate) fn next_byte(&mut self, arena: &Arena, id: TerminalId) -> Option<u8> {
-        self.next(arena, arena.without_text(id)).map(|(byte, _)| byte)
+        let id = arena.without_text(id);
+        match self.ways.get(&id) {
+            Some(&Way { next: Some((byte, _)), .. }) => Some(byte),
+            _ => self.next(arena, id).map(|(byte, _)| byte),
+        }
     }
 
     /// The state at the end of the way from a state, if there is one and it is not too long.
@@ -235,9 +239,14 @@ impl Shortest {
         let mut best: Option<(Length, u8)> = None;
         for &(low, high, target) in arena.row(without_optional_head(arena, id)) {
             let (weight, byte) = (low..=high).map(|byte| (self.weights[usize::from(byte)], byte)).min()?;
-            let length = plus(weight.into(), self.length(arena, target, Mode::BYTES));
-            if best.is_none_or(|(least, _)| length < least) {
-                best = Some((length, byte));
+            let is_nearer =
+                |length: Length| best.is_none_or(|(least, _)| plus(weight.into(), length) < least);
+            if !is_nearer(arena.least_digits(target)) {
+                continue;
+            }
+            let length = self.length(arena, target, Mode::BYTES);
+            if is_nearer(length) {
+                best = Some((plus(weight.into(), length), byte));
             }
         }
         let (_, byte) = best?;
@@ -254,8 +263,7 @@ impl Shortest {
         while let Some(&(at, mode)) = stack.last() {
             let waiting = stack.len();
             if !self.lengths.contains_key(&(at, mode)) {
-                let parts = parts(arena, at, mode);
-                stack.extend(parts.into_iter().filter(|part| !self.lengths.contains_key(part)));
+                self.push_unknown_parts(arena, at, mode, &mut stack);
                 if stack.len() == waiting {
                     let length = self.compute_length(arena, at, mode);
                     self.lengths.insert((at, mode), length);
@@ -266,6 +274,36 @@ impl Shortest {
             }
         }
         self.lengths[&(id, mode)]
+    }
+
+    /// Adds the parts of a term to `stack` whose lengths are not known and matter.
+    fn push_unknown_parts(
+        &self,
+        arena: &Arena,
+        id: TerminalId,
+        mode: Mode,
+        stack: &mut Vec<(TerminalId, Mode)>,
+    ) {
+        if let Term::JsonEscape { .. } = arena.term(id) {
+            stack.extend(self.escape_length(arena, id, mode).err().map(|part| (part, mode)));
+        } else {
+            let is_unknown = |part: &(TerminalId, Mode)| !self.lengths.contains_key(part);
+            stack.extend(parts(arena, id, mode).into_iter().filter(is_unknown));
+        }
+    }
+
+    /// The length of an escape, or else a state behind its next byte whose length has to be known for that. Not all of them
+    /// have to: there are many ways to go on with digits, mostly to the same, and none of them is less than its digits.
+    fn escape_length(&self, arena: &Arena, id: TerminalId, mode: Mode) -> Result<Length, TerminalId> {
+        let mut least = ENDLESS;
+        for &(low, high, target) in arena.row(id) {
+            let byte = self.lightest(low, high, mode);
+            if plus(byte, arena.least_digits(target)) < least {
+                let rest = self.lengths.get(&(target, mode)).ok_or(target)?;
+                least = least.min(plus(byte, *rest));
+            }
+        }
+        Ok(least)
     }
 
     fn compute_length(&mut self, arena: &Arena, id: TerminalId, mode: Mode) -> Length {
@@ -281,16 +319,13 @@ impl Shortest {
                 bytes.iter().fold(0, |sum, &byte| plus(sum, self.letter(byte, mode)))
             }
             Term::Dispatch(row) => row.iter().map(|piece| beyond(piece, mode)).min().unwrap_or(ENDLESS),
+            Term::JsonEscape { .. } => self.escape_length(arena, id, mode).unwrap_or(ENDLESS),
             &Term::Concat(a, b) => plus(known(a, mode), known(b, mode)),
             Term::Alt(items) => items.iter().map(|&item| known(item, mode)).min().unwrap_or(ENDLESS),
             &Term::Repeat { body, min, .. } => times(known(body, mode), min),
             &Term::Dfa { dfa, state } => self.in_automaton(arena, dfa, mode)[state as usize],
             &Term::Tagged { text, state } => self.in_text(arena, text, mode)[state as usize],
             &Term::JsonText { inner, .. } => known(inner, mode.with(Mode::JSON)),
-            &Term::JsonEscape { inner, escape, escapes } => {
-                let pieces = arena.json_escape_pieces(inner, escape, escapes);
-                pieces.iter().map(|piece| beyond(piece, mode)).min().unwrap_or(ENDLESS)
-            }
             &Term::Bounded { inner, .. } if mode.has(Mode::LEAST.0 | Mode::POINTS) => {
                 known(inner, bounded_mode(mode))
             }
@@ -456,16 +491,12 @@ fn bounded_mode(mode: Mode) -> Mode {
     if mode.has(Mode::LEAST.0) { mode } else { mode.with(Mode::POINTS) }
 }
 
-/// What the length of a term is made of.
+/// What the length of a term is made of, but for escapes.
 fn parts(arena: &Arena, id: TerminalId, mode: Mode) -> Vec<(TerminalId, Mode)> {
     let in_mode = |mode: Mode, ids: Vec<TerminalId>| ids.into_iter().map(|id| (id, mode)).collect();
     match arena.term(id) {
         Term::JsonText { inner, .. } => vec![(*inner, mode.with(Mode::JSON))],
         Term::Bounded { inner, .. } => vec![(*inner, bounded_mode(mode))],
-        &Term::JsonEscape { inner, escape, escapes } => in_mode(
-            mode,
-            arena.json_escape_pieces(inner, escape, escapes).iter().map(|piece| piece.2).collect(),
-        ),
         Term::Key(key) => in_mode(mode, key_ways(arena, key).iter().map(|piece| piece.2).collect()),
         _ => in_mode(mode, arena.children(id)),
     }
@@ -519,6 +550,18 @@ fn is_in_escape(arena: &Arena, id: TerminalId) -> bool {
 }
 
 impl Arena {
+    /// No more bytes than the escape has left that a state begins within; none if it is in no escape.
+    fn least_digits(&self, id: TerminalId) -> Length {
+        match self.term(id) {
+            Term::JsonEscape { escape, .. } => escape.least_bytes(),
+            &Term::Concat(head, _) => match self.term(head) {
+                Term::JsonEscape { escape, .. } => escape.least_bytes(),
+                _ => 0,
+            },
+            _ => 0,
+        }
+    }
+
     /// Whether a state is known to take texts of any length over many characters.
     pub(crate) fn is_any_text(&self, id: TerminalId) -> bool {
         const MANY: usize = 90;

@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use tokenstile_engine::vocab::{TokenId, Vocab, VocabOptions};
 use tokenstile_engine::{BudgetError, CompiledGrammar, EngineLimits, Matcher, MatcherOptions};
+use tokenstile_grammar::frontends::json_schema;
 use tokenstile_grammar::{Budget, Grammar};
 
 use crate::case::Case;
@@ -343,6 +344,37 @@ fn tokens_that_join_parts_count_beside_named_tokens() {
     assert_eq!(least(&format!("root ::= \"(\" y \")\"\n{nested}")), (Some(3), Some(3)));
     let source = format!("root ::= \"(\" y \")\" | Token(20) \"ababab\"\n{nested}");
     assert_eq!(least(&source), (Some(4), Some(3)));
+}
+
+/// Within an escape as much is needed as by the nearest of all that it may become.
+#[test]
+fn an_escape_is_as_near_as_the_nearest_that_it_may_become() {
+    let tokens = (0..=u8::MAX).map(|byte| vec![byte]).chain([b"</s>".to_vec()]);
+    let stop_token_ids = Some(vec![TokenId(256)]);
+    let vocab_options = VocabOptions { stop_token_ids, ..VocabOptions::default() };
+    let vocab = Vocab::new(tokens, vocab_options).expect("a small vocabulary");
+    let schema = "{\"type\": \"string\", \"pattern\": \"^(abcd|b|\u{e9}x|\u{1f600}xyz)$\"}";
+    let any =
+        json_schema::Options { spelling: json_schema::Spelling::Any, ..json_schema::Options::default() };
+    let grammar = json_schema::parse(schema, &any, &Budget::default()).expect("a plain schema").grammar;
+    let compiled = compile(grammar, &vocab, usize::MAX);
+    // What is left to come, with the closing quote and the stop token.
+    for (text, left) in [
+        (r#"""#, "b"),
+        (r#""\"#, "u0062"),
+        (r#""\u"#, "0062"),
+        (r#""\u00"#, "62"),
+        (r#""\u006"#, "2"),
+        (r#""\u0061"#, "bcd"),
+        (r#""\u00e"#, "9x"),
+        (r#""\ud"#, r"83d\ude00xyz"),
+        (r#""\ud83d\ude"#, "00xyz"),
+    ] {
+        let mut matcher = Matcher::with_budget(Arc::clone(&compiled), options(100)).expect("enough");
+        assert!(matcher.accept_bytes(text.as_bytes()), "{text}");
+        assert_eq!(matcher.tokens_needed(), Some(left.len() as u32 + 2), "{text}");
+    }
+    assert_eq!(check_budgets(&compiled, &MatcherOptions::default(), 11, 60), Ok(()));
 }
 
 #[test]
