@@ -32,6 +32,9 @@ use crate::vocab::trie::{NodeIndex, Trie};
 /// Completions that are longer than this are not looked at, in bytes.
 const MOST_BYTES: usize = 2_048;
 
+/// The memory that an entry of what is known takes, roughly.
+const A_REST: usize = 48;
+
 /// The costs of the configurations of one generation.
 pub(super) struct Joined {
     /// The same costs, where each byte is a token.
@@ -43,17 +46,41 @@ pub(super) struct Joined {
 
 type Known = FxHashMap<SetId, Rest>;
 
-/// What is left of a completion: its cost, the next step and the configuration after it.
-#[derive(Clone, Copy)]
+/// What is left of a completion: its cost, and the leg that it begins with.
+#[derive(Clone)]
 struct Rest {
     cost: u32,
-    next: Option<(Way, SetId)>,
+    leg: Option<Arc<Leg>>,
 }
 
-/// A completion: its steps, and the configuration before each of them and after the last.
+/// Some steps of a completion. Before each but the last no terminal may end, so the configurations on the way are like the
+/// first, and nothing is kept of them but what they cost.
+struct Leg {
+    ways: Box<[Way]>,
+    /// What is left before each step, once that is known.
+    costs: Box<[u32]>,
+    after: SetId,
+}
+
+impl Leg {
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.ways) + size_of_val(&*self.costs)
+    }
+}
+
+/// A completion: its steps, and the spots before each of them and after the last.
 struct Walk {
-    configs: Vec<SetId>,
+    spots: Vec<Spot>,
     ways: Vec<Way>,
+}
+
+/// What is known between two steps.
+#[derive(Clone, Copy)]
+struct Spot {
+    /// The configuration, where a leg begins or the walk ends.
+    config: Option<SetId>,
+    /// What is left, within a leg for which that is known.
+    cost: Option<u32>,
 }
 
 impl Joined {
@@ -70,27 +97,29 @@ impl Joined {
         self.repeats
     }
 
-    /// The fewest tokens that spell the completion of `config`; [`NO_END`] if that is not known.
-    pub(super) fn cost(&self, generation: &Generation, speller: &Speller<'_>, config: SetId) -> u32 {
+    /// The fewest tokens that spell the completion of `config`; [`NO_END`] if that is not known. And the memory that was taken to
+    /// keep what was found.
+    pub(super) fn cost(&self, generation: &Generation, speller: &Speller<'_>, config: SetId) -> (u32, usize) {
         let config = plain(generation, config);
         let mut known = self.known.lock();
         if let Some(rest) = known.get(&config) {
-            return rest.cost;
+            return (rest.cost, 0);
         }
         if self.bytes.cost(generation, config).least as usize > MOST_BYTES {
-            return NO_END;
+            return (NO_END, 0);
         }
-        match self.walk(generation, speller, config, &known) {
+        let bytes = match self.walk(generation, speller, config, &known) {
             Err(met) => {
-                let unknown = Rest { cost: NO_END, next: None };
-                met.into_iter().for_each(|config| _ = known.insert(config, unknown));
+                let unknown = Rest { cost: NO_END, leg: None };
+                met.iter().for_each(|&config| _ = known.insert(config, unknown.clone()));
+                met.len() * A_REST
             }
             Ok(walk) => walk.spell(generation, speller, &mut known),
-        }
-        known[&config].cost
+        };
+        (known[&config].cost, bytes)
     }
 
-    /// The completion of `config`, or as much of it as tokens reach to from configurations that are not known. An error are the
+    /// The completion of `config`, or as much of it as tokens reach to from configurations that are not known. An error are
     /// configurations that have none.
     fn walk(
         &self,
@@ -99,27 +128,30 @@ impl Joined {
         config: SetId,
         known: &Known,
     ) -> Result<Walk, Vec<SetId>> {
-        let mut walk = Walk { configs: vec![config], ways: Vec::new() };
+        let mut walk = Walk { spots: Vec::new(), ways: Vec::new() };
         let (mut at, mut open) = (config, OpenTokens::default());
         while !generation.sets().ends(at) {
-            if walk.ways.len() > MOST_BYTES {
-                return Err(walk.configs);
-            }
-            let next = match known.get(&at) {
+            let leg = match known.get(&at) {
                 Some(_) if open.is_empty() => break,
-                Some(rest) => rest.next,
-                None => {
-                    open.begin();
-                    self.step(generation, speller, at)
-                }
+                Some(rest) => rest.leg.clone(),
+                None => self.leg(generation, speller, at).map(Arc::new),
             };
-            let Some((way, next)) = next else { return Err(walk.configs) };
-            open.read(speller.trie, way);
-            walk.ways.push(way);
-            walk.configs.push(next);
-            at = next;
+            let Some(leg) = leg.filter(|_| walk.ways.len() <= MOST_BYTES) else {
+                return Err(walk.configs().chain([at]).collect());
+            };
+            walk.go_along(&leg, at, &mut open, speller.trie);
+            at = leg.after;
         }
+        walk.spots.push(Spot { config: Some(at), cost: None });
         Ok(walk)
+    }
+
+    /// The steps from a configuration up to one with which a terminal may end.
+    fn leg(&self, generation: &Generation, speller: &Speller<'_>, config: SetId) -> Option<Leg> {
+        let (within, last) = self.bytes.way_within(generation, config);
+        let (way, after) = self.step(generation, speller, last)?;
+        let ways = within.into_iter().map(Way::Byte).chain([way]).collect();
+        Some(Leg { ways, costs: Box::default(), after })
     }
 
     /// What brings the end nearest, and the configuration after it.
@@ -141,11 +173,6 @@ impl Joined {
         // It is nearer by one; this only keeps a mistake from going round for ever.
         let is_nearer = next != SetId::DEAD && cost(next) < cost(config);
         is_nearer.then(|| (way, plain(generation, next)))
-    }
-
-    /// How many configurations are known.
-    pub(super) fn len(&self) -> usize {
-        self.known.lock().len()
     }
 }
 
@@ -177,20 +204,50 @@ impl OpenTokens {
 }
 
 impl Walk {
-    /// Finds the fewest tokens for each rest of the completion.
-    fn spell(&self, generation: &Generation, speller: &Speller<'_>, known: &mut Known) {
+    /// Goes on along a leg that begins at a configuration.
+    fn go_along(&mut self, leg: &Leg, config: SetId, open: &mut OpenTokens, trie: &Trie) {
+        let mut config = Some(config);
+        for (step, &way) in leg.ways.iter().enumerate() {
+            let cost = leg.costs.get(step).copied();
+            if cost.is_none() {
+                open.begin();
+            }
+            open.read(trie, way);
+            self.spots.push(Spot { config: config.take(), cost });
+            self.ways.push(way);
+        }
+    }
+
+    /// The configurations at which legs begin.
+    fn configs(&self) -> impl Iterator<Item = SetId> {
+        self.spots.iter().filter_map(|spot| spot.config)
+    }
+
+    /// Finds the fewest tokens for each rest of the completion, and keeps them. The memory that they take.
+    fn spell(&self, generation: &Generation, speller: &Speller<'_>, known: &mut Known) -> usize {
         let count = self.ways.len();
         let mut fewest = vec![NO_END; count + 1];
-        fewest[count] = known.entry(self.configs[count]).or_insert(Rest { cost: 0, next: None }).cost;
-        for start in (0..count).rev() {
-            let config = self.configs[start];
-            fewest[start] = match known.get(&config) {
-                Some(rest) => rest.cost,
-                None => self.fewest_from(start, &fewest, generation, speller),
+        let (mut bytes, mut end) = (0, count);
+        for start in (0..=count).rev() {
+            let Spot { config, cost } = self.spots[start];
+            let known_cost = cost.or_else(|| known.get(&config?).map(|rest| rest.cost));
+            let find = || {
+                if start == count { 0 } else { self.fewest_from(start, &fewest, generation, speller) }
             };
-            let next = Some((self.ways[start], self.configs[start + 1]));
-            known.entry(config).or_insert(Rest { cost: fewest[start], next });
+            fewest[start] = known_cost.unwrap_or_else(find);
+            let Some(config) = config else { continue };
+            if known_cost.is_none() {
+                let leg = self.spots[end].config.filter(|_| start < count).map(|after| Leg {
+                    ways: self.ways[start..end].into(),
+                    costs: fewest[start..end].into(),
+                    after,
+                });
+                bytes += A_REST + leg.as_ref().map_or(0, Leg::memory_bytes);
+                known.insert(config, Rest { cost: fewest[start], leg: leg.map(Arc::new) });
+            }
+            end = start;
         }
+        bytes
     }
 
     /// The fewest tokens from a step on, where those from later ones on are known.
@@ -207,9 +264,8 @@ impl Walk {
         let may_end = |node: NodeIndex| {
             let mut tokens = speller.trie.tokens_of(node).iter();
             tokens.any(|token| {
-                let is_named =
-                    || generation.named_tokens(self.configs[start]).any(|set| set.contains(*token));
-                !speller.barred.contains(token) && !is_named()
+                let is_named = |config| generation.named_tokens(config).any(|set| set.contains(*token));
+                !speller.barred.contains(token) && !self.spots[start].config.is_some_and(is_named)
             })
         };
         let (mut node, mut best) = (Trie::ROOT, NO_END);

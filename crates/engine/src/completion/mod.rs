@@ -32,7 +32,7 @@ use joined::Joined;
 pub(crate) use nodes::NodeCosts;
 
 use crate::budget::Kept;
-use crate::config::{PartCosts, PlaceCosts, SetId, Symbol, SymbolKind};
+use crate::config::{Item, PartCosts, PlaceCosts, SetId, Symbol, SymbolKind};
 use crate::generation::Generation;
 use crate::terminal::{NO_END, Shortest, Speller, TerminalId};
 use crate::vocab::TokenId;
@@ -132,9 +132,10 @@ impl Completion {
     pub(crate) fn joined_cost(&self, generation: &Generation, config: SetId) -> u32 {
         let speller = self.speller();
         let joined = self.joined.get_or_init(|| Box::new(Joined::new(generation)));
-        let before = joined.len();
-        let cost = joined.cost(generation, &speller, generation.timeless(config));
-        generation.note_table((joined.len() - before) * 32);
+        let (cost, bytes) = joined.cost(generation, &speller, generation.timeless(config));
+        if bytes > 0 {
+            generation.note_table(bytes);
+        }
         cost
     }
 
@@ -163,9 +164,47 @@ impl Completion {
     fn way_on(&self, generation: &Generation, config: SetId, barred: &[u32]) -> Option<Way> {
         let mut known = self.known.lock();
         self.compute_cost(generation, &mut known, config);
-        let Known { shortest, sets, .. } = &mut *known;
+        let items = generation.sets().items(config).iter().copied();
+        self.best_way(generation, &mut known, items, barred).map(|(_, way)| way)
+    }
+
+    /// The bytes of the way on from `config` as far as no terminal may have ended, where each byte is a token, and the
+    /// configuration after them.
+    fn way_within(&self, generation: &Generation, config: SetId) -> (Vec<u8>, SetId) {
+        let mut bytes = Vec::new();
+        // Items that must differ are compared with each byte.
+        let tops = if generation.machine().compares_items { None } else { generation.tops(config) };
+        let Some(mut tops) = tops else { return (bytes, config) };
+        let mut known = self.known.lock();
+        self.compute_cost(generation, &mut known, config);
+        let mut cost = NO_END;
+        loop {
+            let items = tops.iter().map(|&(state, rest)| (Symbol::terminal(state), rest));
+            match self.best_way(generation, &mut known, items, &[]) {
+                Some((nearer, Way::Byte(byte))) if nearer < cost => {
+                    let Some(after) = generation.tops_after(&tops, byte) else { break };
+                    bytes.push(byte);
+                    (tops, cost) = (after, nearer);
+                }
+                _ => break,
+            }
+        }
+        let end = if bytes.is_empty() { config } else { generation.config_of_tops(&tops) };
+        (bytes, end)
+    }
+
+    /// The same as [`Self::way_on`] for the items of a configuration, of which those are known that lie under them; with what
+    /// it costs to complete the text.
+    fn best_way(
+        &self,
+        generation: &Generation,
+        known: &mut Known,
+        items: impl Iterator<Item = Item>,
+        barred: &[u32],
+    ) -> Option<(u32, Way)> {
+        let Known { shortest, sets, .. } = known;
         let mut best: Option<(u32, Way, bool)> = None;
-        for &(symbol, rest) in generation.sets().items(config) {
+        for (symbol, rest) in items {
             let mut parts =
                 Parts { shortest: &mut *shortest, speller: self.speller(), rules: &self.nodes.rules };
             let own = match symbol.kind() {
@@ -188,7 +227,7 @@ impl Completion {
             let way = (cost, on, generation.is_other_key(rest));
             best = Some(best.map_or(way, |best| best.min(way)));
         }
-        best.filter(|best| !best.2).map(|best| best.1)
+        best.filter(|best| !best.2).map(|best| (best.0, best.1))
     }
 
     fn compute_cost(&self, generation: &Generation, known: &mut Known, config: SetId) -> Cost {

@@ -15,6 +15,7 @@
 //! - [`deadlines`]: rules that may take so many tokens.
 //! - [`distinct`]: arrays of which no two items are equal.
 //! - [`rewrite`](mod@rewrite): a configuration with other frames, and what is known of one from the bottom up.
+//! - [`within`]: reading without a number for each byte, as far as no terminal ends.
 //! - [`copy`]: the same configuration in another generation.
 
 mod close;
@@ -28,6 +29,7 @@ mod step;
 mod symbol;
 mod truncate;
 mod unions;
+mod within;
 
 pub(crate) use deadlines::Deadlines;
 pub(crate) use distinct::{Copies, Crossing, Distinct};
