@@ -20,7 +20,7 @@ use tokenstile_grammar::machine::ListId;
 
 use super::TokenBudget;
 use super::kept::Limits;
-use super::plain::{Configs, PlainText};
+use super::plain::{Configs, PlainText, Usual};
 use crate::config::SetId;
 use crate::generation::Generation;
 use crate::mask::{Row, clear_bit, has_bit, set_bit};
@@ -170,7 +170,6 @@ impl<'b> Narrowing<'b> {
     /// key begins that may be any, or one of certain ones: as though all of it led there, and then those tokens again that
     /// pass by other places. Whether that could be done; if not, the row is as it was.
     fn decide_mostly(&mut self, start: Place, row: &mut [u32]) -> bool {
-        let (generation, trie) = (self.generation, self.generation.tokens().index().trie());
         if self.stroke(start).is_some() {
             return false;
         }
@@ -180,6 +179,17 @@ impl<'b> Narrowing<'b> {
         if let Some(text) = self.strokes.tokens.as_ref().filter(|_| !is_enough) {
             row.iter_mut().zip(text.words()).for_each(|(word, text)| *word &= !text);
         }
+        let is_done = self.decide_unusual(start, &usual, &before, row);
+        if !is_done {
+            row.copy_from_slice(&before);
+        }
+        is_done
+    }
+
+    /// Decides the tokens of the text again that pass by other places than the usual one, as they were `before`; false if these
+    /// are too many.
+    fn decide_unusual(&mut self, start: Place, usual: &Usual, before: &[u32], row: &mut [u32]) -> bool {
+        let (generation, trie) = (self.generation, self.generation.tokens().index().trie());
         let (kinds, shapes) = (self.strokes.text.kinds(), generation.tokens().index().shapes());
         let mut left = MOST_UNUSUAL;
         let mut stack = vec![start];
@@ -196,14 +206,13 @@ impl<'b> Narrowing<'b> {
                 }
                 let Some(next) = self.step(trie, place, child) else { continue };
                 if left == 0 {
-                    row.copy_from_slice(&before);
                     return false;
                 }
                 left -= 1;
                 let tokens = trie.tokens_of(child);
                 if !tokens.is_empty() && generation.without_texts(next.config) != usual.config {
                     let decide = if self.is_enough(next.config) { set_bit } else { clear_bit };
-                    let tokens = tokens.iter().filter(|&&token| has_bit(&before, token));
+                    let tokens = tokens.iter().filter(|&&token| has_bit(before, token));
                     tokens.for_each(|&token| decide(row, token));
                 }
                 if !trie.is_leaf(child) {
