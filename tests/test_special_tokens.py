@@ -276,3 +276,34 @@ def test_stop_tokens_end_a_text_and_are_none():
     assert matcher.accept_token(0)
     assert matcher.accept_token(STOP)
     assert matcher.is_terminated()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "names_it"),
+    [
+        ('suffix="<|x|>"', True),
+        ('stop="<|x|>"', True),
+        ('suffix="<|x|>", capture', True),
+        ('suffix="<|x|>", max_tokens=3', False),
+    ],
+)
+def test_suffixes_of_lark_name_special_tokens(attributes, names_it):
+    """A suffix after any text may be the special token or its text, and the rule ends with either."""
+    vocabulary = ["a", "b", "z", "<|x|>", "</s>", "<", "|", "x", ">"]
+    info = xgr.TokenizerInfo(vocabulary, stop_token_ids=[4], special_token_ids=[3])
+    compiled = xgr.GrammarCompiler(info).compile_lark(f'start: t "z"\nt[{attributes}]: /(.|\\n)*/\n')
+    matcher = xgr.GrammarMatcher(compiled)
+    assert matcher.accept_string("ab")
+    assert matcher.accept_token(3) is names_it
+    matcher = xgr.GrammarMatcher(compiled)
+    assert matcher.accept_string("a<|x|>z")
+    assert matcher.is_completed()
+    assert not matcher.accept_string("a")
+
+
+def test_any_tokenizer_takes_special_tokens():
+    """The constructor that takes whatever describes a tokenizer takes them too, but not where they are known."""
+    info = xgr.TokenizerInfo.from_tokenizer(["a", "<|x|>", "</s>"], special_token_ids=[1])
+    assert list(info.special_token_ids) == [1, 2] or list(info.special_token_ids) == [1]
+    with pytest.raises(xgr.exceptions.InvalidArgumentError, match="special_token_ids"):
+        xgr.TokenizerInfo.from_tokenizer(info, special_token_ids=[1])

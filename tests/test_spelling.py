@@ -181,3 +181,44 @@ def test_lines_are_indented_by_their_depth(schema, before, brackets, strict_mode
             assert xgr.GrammarMatcher(compiled).accept_string(text) is fits, (text, count)
     assert not xgr.GrammarMatcher(compiled).accept_string(before + "\n \t")
     assert not xgr.GrammarMatcher(compiled).accept_string(before + "  ")
+
+
+BEYOND = '{"type": "number", "minimum": 1e309}'
+
+
+def test_tags_name_the_place_that_only_the_other_spelling_writes():
+    """What is refused in a structural tag for its spelling alone says so, with the pointer into its schema."""
+    schema = f'{{"type": "object", "properties": {{"p": {BEYOND}}}, "required": ["p"]}}'
+    tag = f'{{"type": "structural_tag", "format": {{"type": "json_schema", "json_schema": {schema}}}}}'
+    with pytest.raises(xgr.exceptions.UnsupportedFeatureError) as caught:
+        xgr.Grammar.from_structural_tag(tag)
+    assert '"/properties/p"' in str(caught.value)
+    assert 'spelling="any"' in str(caught.value)
+    assert xgr.Grammar.from_structural_tag(tag, spelling="any")
+
+
+def test_the_report_names_parts_of_which_nothing_is_written():
+    """An optional member without a canonical text is named, and the others are not."""
+    schema = f'{{"type": "object", "properties": {{"a": {BEYOND}, "b": {{"type": "number"}}}}}}'
+    narrowed = [
+        finding.pointer
+        for finding in xgr.Grammar.from_json_schema(schema).report
+        if finding.keyword == "spelling" and finding.pointer
+    ]
+    assert narrowed == ["/properties/a"]
+    assert not any(
+        finding.pointer
+        for finding in xgr.Grammar.from_json_schema(schema, spelling="any").report
+        if finding.keyword == "spelling"
+    )
+
+
+def test_json_of_any_value_has_both():
+    """The ready grammar of JSON follows the spelling."""
+    for root, text in (("value", "1"), ("object", '{"a": [1]}'), ("array", "[]"), ("container", "{}")):
+        for spelling in SPELLINGS:
+            assert xgr.grammars.json(root, spelling=spelling).report is not None
+            assert xgr.testing._is_grammar_accept_string(xgr.grammars.json(root, spelling=spelling), text)
+    for text in ('{"\\u0061": 1}', "[3E999]", "[\n\n1]"):
+        assert not xgr.testing._is_grammar_accept_string(xgr.grammars.json(), text)
+        assert xgr.testing._is_grammar_accept_string(xgr.grammars.json(spelling="any"), text)

@@ -50,6 +50,11 @@ class _Metadata(TypedDict):
     add_prefix_space: bool
 
 
+class _Options(TypedDict):
+    vocab_size: int | None
+    special_token_ids: Iterable[int] | None
+
+
 class TokenizerInfo:
     """A vocabulary, with the ids that end a text.
 
@@ -215,28 +220,40 @@ class TokenizerInfo:
         return TokenizerInfo._create_from_handle(handle)
 
     @classmethod
-    def from_tokenizer(cls, tokenizer: object, vocab_size: int | None = None) -> TokenizerInfo:
+    def from_tokenizer(
+        cls,
+        tokenizer: object,
+        vocab_size: int | None = None,
+        *,
+        special_token_ids: Iterable[int] | None = None,
+    ) -> TokenizerInfo:
         """Read the vocabulary of whatever describes a tokenizer, by the method above that knows its kind.
 
         That is a tokenizer object of transformers, tokenizers or tiktoken, the path of a ``tokenizer.json`` or of its
-        folder, the name of an encoding of tiktoken, a list of tokens, or a `TokenizerInfo`.
+        folder, the name of an encoding of tiktoken, a list of tokens, or a `TokenizerInfo`, which has its special
+        tokens already.
         """
         if isinstance(tokenizer, TokenizerInfo):
+            if special_token_ids is not None:
+                raise InvalidArgumentError(
+                    "special_token_ids is for what is read: a TokenizerInfo has its special tokens already"
+                )
             return _resized(tokenizer, vocab_size)
+        options: _Options = {"vocab_size": vocab_size, "special_token_ids": special_token_ids}
         if isinstance(tokenizer, list | tuple):
-            return cls(tokenizer, vocab_size=vocab_size)
+            return cls(tokenizer, **options)
         is_name = isinstance(tokenizer, str) and not Path(tokenizer).exists()
         if is_name or hasattr(tokenizer, "decode_single_token_bytes"):
-            return TokenizerInfo.from_tiktoken(tokenizer, vocab_size=vocab_size)
+            return TokenizerInfo.from_tiktoken(tokenizer, **options)
         if isinstance(tokenizer, str | PathLike):
-            return TokenizerInfo.from_file(tokenizer, vocab_size=vocab_size)
+            return TokenizerInfo.from_file(tokenizer, **options)
         if hasattr(tokenizer, "to_str"):
-            return TokenizerInfo.from_tokenizers(tokenizer, vocab_size=vocab_size)
-        return TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocab_size)
+            return TokenizerInfo.from_tokenizers(tokenizer, **options)
+        return TokenizerInfo.from_huggingface(tokenizer, **options)
 
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
-        """Make a vocabulary of a list of tokens and what `dump_metadata` gave."""
+        """Make a vocabulary of a list of tokens and what `dump_metadata` gave, which names its special tokens."""
         _check_is_list(encoded_vocab)
         return TokenizerInfo._create_from_handle(
             _core.TokenizerInfo.from_vocab_and_metadata(encoded_vocab, metadata)

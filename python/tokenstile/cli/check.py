@@ -21,6 +21,7 @@ from tokenstile.cli.sources import (
     NotStrict,
     SchemaOptions,
     Source,
+    SpellingOption,
     existing_file,
     read_source,
     read_text,
@@ -80,6 +81,7 @@ def check(
     annotate_formats: AnnotateFormats = False,
     lenient: Lenient = False,
     not_strict: NotStrict = False,
+    spelling: SpellingOption = None,
     parts: Annotated[
         bool, typer.Option("--parts/--no-parts", help="Look for parts that no value satisfies.")
     ] = True,
@@ -93,7 +95,11 @@ def check(
     The exit code is 1 if any schema is refused, malformed, or satisfied by no value.
     """
     options = SchemaOptions(
-        any_order=any_order, annotate_formats=annotate_formats, lenient=lenient, not_strict=not_strict
+        any_order=any_order,
+        annotate_formats=annotate_formats,
+        lenient=lenient,
+        not_strict=not_strict,
+        spelling=spelling,
     )
     reports = []
     for name, source in _sources(schemas, options):
@@ -140,8 +146,8 @@ def _report(name: str, source: Source | Exception, *, look_at_parts: bool) -> _R
     report = _Report(name, "exact")
     try:
         found = check_schema(source.text, **source.options.for_checking)
-        # What the spelling gives up is the same for most schemas, and says nothing about this one.
-        report.findings = [finding for finding in found if finding.keyword != SPELLING]
+        # What the spelling gives up as a whole is the same for most schemas, and says nothing about this one.
+        report.findings = [finding for finding in found if finding.keyword != SPELLING or finding.pointer]
         outcomes = {finding.outcome for finding in report.findings}
         worst = [one for one in (Outcome.REFUSED, Outcome.WIDENED, Outcome.NARROWED) if one in outcomes]
         report.status = worst[0].value if worst else "exact"

@@ -111,6 +111,8 @@ pub struct Expander<'b> {
     formats: Vec<(&'static str, TextSet)>,
     /// What is to be said if no value can be written: the first strings of which there are none, though more are meant.
     pub unwritten: Option<Error>,
+    /// The last such, until it has its place in the report.
+    pub emptied: Option<Error>,
     /// Whether numbers were met that canonical spelling does not write.
     pub gives_up: bool,
     /// The whole numbers that a schema lists with a point or an exponent, and how Python writes them then.
@@ -156,6 +158,7 @@ impl<'b> Expander<'b> {
             patterns: HashMap::new(),
             formats: Vec::new(),
             unwritten: None,
+            emptied: None,
             gives_up: false,
             listed_floats: BTreeMap::new(),
             conflict: None,
@@ -514,6 +517,25 @@ impl<'b> Expander<'b> {
             };
             self.noted = Some((at.schema, Arc::clone(&pointer)));
             self.findings.push(Finding { pointer, keyword: keyword.into(), outcome, note: note.into() });
+        }
+    }
+
+    /// Takes note that a part of the schema has values, and that none of them can be written.
+    pub fn cannot_write(&mut self, error: Error) {
+        self.unwritten.get_or_insert_with(|| error.clone());
+        self.emptied = Some(error);
+    }
+
+    /// Writes into the report where no value can be written.
+    pub fn note_emptied(&mut self, error: &Error) {
+        if self.purpose == Purpose::Report
+            && let Place::Pointer(pointer) = error.place()
+        {
+            let (pointer, note) = (Arc::from(&**pointer), error.message().to_owned().into());
+            let finding = Finding { pointer, keyword: "spelling".into(), outcome: Outcome::Narrowed, note };
+            if !self.findings.contains(&finding) {
+                self.findings.push(finding);
+            }
         }
     }
 

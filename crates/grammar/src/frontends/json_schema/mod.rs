@@ -255,6 +255,13 @@ pub fn explained(error: Error, schema: &str, options: &Options, budget: &Budget)
     }
 }
 
+/// Why the values of a schema cannot be written in the spelling that is asked for, if that is why.
+pub(crate) fn unwritten(schema: &str, options: &Options, budget: &Budget) -> Option<Error> {
+    let root = Document::parse(schema, budget).ok()?;
+    let error = convert_for(Purpose::Grammar, &root, options, budget).err()?;
+    (error.kind() == ErrorKind::Unsupported).then_some(error)
+}
+
 /// The error of a schema of which is not known why it has no value that can be written.
 fn unwritable() -> Error {
     Error::new(ErrorKind::Invalid, "no value of the schema can be written").at(Place::Pointer(String::new()))
@@ -326,10 +333,14 @@ fn refusal(error: &Error) -> Finding {
         _ => String::new(),
     };
     let (above, keyword) = pointer.rsplit_once('/').unwrap_or(("", ""));
+    let note = match error.help() {
+        Some(help) => format!("{}; {help}", error.message()),
+        None => error.message().to_owned(),
+    };
     Finding {
         pointer: above.into(),
         keyword: keyword.to_owned().into(),
         outcome: Outcome::Refused,
-        note: error.message().to_owned().into(),
+        note: note.into(),
     }
 }

@@ -29,10 +29,10 @@
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use super::ast::{DocumentId, Marker, Node};
+use super::ast::{DocumentId, Marker, Node, NodeId};
 use super::lower::{Lowerer, Mode, Scope};
 use crate::error::{ErrorKind, Place, Result};
-use crate::ir::{ExprId, RuleId, RuleOptions};
+use crate::ir::{Expr, ExprId, RuleId, RuleOptions};
 use crate::regular::{CharSet, Dfa, FreeText, determinize};
 
 /// So many texts may a marker of different lengths have.
@@ -71,7 +71,8 @@ impl<'s> Lowerer<'s> {
         let lowered = self.lower(body.first, &[body.root], scope, Mode::Terminal)?[0];
         // It ends at its first chance in any case, and below by other means.
         ending.options.lazy = false;
-        if ending.options.capture.is_none() && ending.marker.capture.is_none() {
+        let is_captured = ending.options.capture.is_some() || ending.marker.capture.is_some();
+        if !is_captured && !self.names_token(&ending, body.root)? {
             let whole = self.builder.seq([ending.body, lowered]);
             self.builder.define(ending.rule, whole, RuleOptions { lazy: true, ..ending.options });
             return Ok(());
@@ -83,10 +84,28 @@ impl<'s> Lowerer<'s> {
         let Ending { rule, name, body, mut options, marker, .. } = ending;
         let before = self.before(body, &text);
         let before = self.captured(name, before, options.capture.take());
-        let marker = self.captured(name, lowered, marker.capture);
+        let literal = self.builder.marker(&text);
+        let marker = self.captured(name, literal, marker.capture);
         let whole = self.builder.seq([before, marker]);
         self.builder.define(rule, whole, options);
         Ok(())
+    }
+
+    /// Whether the marker of a rule without captures may be a special token: it is one string after any text, so that what
+    /// comes before it is plain.
+    fn names_token(&self, ending: &Ending<'s>, marker: NodeId) -> Result<bool> {
+        let is_text = matches!(self.texts.node(marker), Node::Text { ignore_case: false, .. });
+        let is_plain = |id: ExprId| matches!(self.builder.expr(id), Expr::Class(_) | Expr::Bytes(_));
+        let is_repeat = match self.builder.expr(ending.body) {
+            Expr::Repeat { body, min: 0, max: None } => match self.builder.expr(*body) {
+                Expr::Alt(items) => items.iter().all(|&item| is_plain(item)),
+                _ => is_plain(*body),
+            },
+            _ => false,
+        };
+        let is_free = ending.options.max_tokens.is_none() && ending.options.max_chars.is_none();
+        let may_be = is_text && is_repeat && is_free;
+        Ok(may_be && determinize(&self.builder, ending.body, self.budget)? == *Dfa::any_text())
     }
 
     /// Defines the rules that had to wait.

@@ -88,8 +88,10 @@ struct Doubtful {
 impl Doubtful {
     /// That none can: because there is none, or else because of how they are written.
     fn error(self, budget: &Budget) -> Error {
-        let unwritten = Error::new(ErrorKind::Invalid, NOTHING_LEFT).with_help(WHY_NOTHING_IS_LEFT);
-        let error = json_schema::explained(unwritten, &self.schema, &self.options, budget);
+        let error = json_schema::unwritten(&self.schema, &self.options, budget).unwrap_or_else(|| {
+            let nothing_left = Error::new(ErrorKind::Invalid, NOTHING_LEFT).with_help(WHY_NOTHING_IS_LEFT);
+            json_schema::explained(nothing_left, &self.schema, &self.options, budget)
+        });
         match error.place() {
             Place::Nowhere => error.at(self.place),
             _ => within(self.place, "the schema", &error),

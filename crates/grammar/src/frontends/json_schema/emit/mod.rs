@@ -320,12 +320,10 @@ impl Emitter<'_> {
         let floats: Vec<ExprId> = floats.into_iter().map(|text| builder.bytes(text)).collect();
         let expr = builder.alt([expr].into_iter().chain(floats));
         if *builder.expr(expr) == Expr::Never {
-            self.expander.unwritten.get_or_insert_with(|| {
-                Error::unsupported(format!(
-                    "{UNWRITTEN}: the numbers are beyond a double, or have more digits than canonical spelling writes"
-                ))
-                .with_help(ANY_SPELLING)
-            });
+            let message = format!(
+                "{UNWRITTEN}: the numbers are beyond a double, or have more digits than canonical spelling writes"
+            );
+            self.expander.cannot_write(Error::unsupported(message).with_help(ANY_SPELLING));
         }
         Ok(expr)
     }
@@ -359,12 +357,10 @@ impl Emitter<'_> {
                 // Texts that are meant are values, for a question.
                 return Ok(self.builder().empty());
             }
-            self.expander.unwritten.get_or_insert_with(|| {
-                Error::unsupported(format!(
-                    "{UNWRITTEN}: a format is narrower here than its definition, and has no text with what else is asked \
-                     for"
-                ))
-            });
+            let message = format!(
+                "{UNWRITTEN}: a format is narrower here than its definition, and has no text with what else is asked for"
+            );
+            self.expander.cannot_write(Error::unsupported(message));
             return Ok(self.builder().never());
         }
         let text = match texts.brief(languages)? {
@@ -374,10 +370,14 @@ impl Emitter<'_> {
         languages.settled(text)
     }
 
-    /// Notes that strings which cannot be written were met in a formula, if there were any.
+    /// Notes that values which cannot be written were met in a formula, if there were any.
     fn place_unwritten(&mut self, formula: FormulaId) {
         if let Some(error) = self.expander.unwritten.take() {
             self.expander.unwritten = Some(self.place(error, formula));
+        }
+        if let Some(error) = self.expander.emptied.take() {
+            let error = self.place(error, formula);
+            self.expander.note_emptied(&error);
         }
     }
 
