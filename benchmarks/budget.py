@@ -226,7 +226,7 @@ class Sweep:
     def _walk(self, matcher: xgr.GrammarMatcher, tokens: list[int], kind: str, name: str) -> None:
         """Follow tokens as far as they fit, then any, to the end."""
         ahead = iter(tokens)
-        for step in range(LONGEST):
+        for step in range(matcher.tokens_left or 0):
             began = time.thread_time_ns()
             matcher.fill_next_token_bitmask(self._row)
             taken = (time.thread_time_ns() - began) / 1e3
