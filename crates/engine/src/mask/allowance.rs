@@ -3,8 +3,10 @@
 //! Following tokens from terminal to terminal is quick because what is found at one place serves others. In a grammar whose
 //! terminals may end at every byte, on top of others that may too, there are as many stacks as ways to cut a token, and nothing
 //! is found twice. Then reading all tokens byte by byte, where all stacks together are one number, is the better way
-//! ([`by_configs`](super::by_configs)), and it costs no more than so many steps as the trie has nodes. So the first way may take
-//! as much as the second would, and no mask takes more than twice as long as the second way alone.
+//! ([`by_configs`](super::by_configs)), and it takes no more steps than the trie has nodes. So the first way may take
+//! about as much work as the second would. That bounds a mask by what steps cost, and not by a time: where configurations themselves
+//! grow with each byte, steps are slow, and steps and tables cost different times, so a first mask can take some four times as
+//! long as the second way alone.
 //!
 //! Work is counted, not timed, so that what is done does not depend on how busy the machine is.
 
