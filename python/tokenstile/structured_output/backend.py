@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tokenstile.limits import Limits
     from tokenstile.structured_output.contract import BackendContext
-    from tokenstile.structured_output.key import GrammarType
+    from tokenstile.structured_output.key import GrammarSpec, GrammarType
 
 __all__ = ["TokenstileBackend", "TokenstileGrammar", "matcher_within"]
 
@@ -148,8 +148,8 @@ class TokenstileBackend(StructuredOutputBackend):
 
     def compile_grammar(
         self,
-        grammar_type: GrammarType,
-        grammar_spec: str,
+        grammar_type: GrammarType | str,
+        grammar_spec: GrammarSpec,
         stop_token_ids: Collection[int] | None = None,
         *,
         timeout: float | None = None,
@@ -161,8 +161,8 @@ class TokenstileBackend(StructuredOutputBackend):
 
     def compile(
         self,
-        grammar_type: GrammarType,
-        grammar_spec: str,
+        grammar_type: GrammarType | str,
+        grammar_spec: GrammarSpec,
         *,
         timeout: float | None = None,
         cancel: CancelToken | None = None,

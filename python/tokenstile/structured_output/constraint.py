@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tokenstile._core import CancelToken, CompiledGrammar, Grammar, GrammarCompiler
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.choice import choices_as_ebnf, read_choices
-from tokenstile.structured_output.key import GrammarType
+from tokenstile.structured_output.key import GrammarType, find_grammar_type, find_spec
 from tokenstile.structured_output.structural_tags import read_structural_tag
 from tokenstile.structured_output.texts import check_text
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tokenstile.json_schema import Spelling
+    from tokenstile.structured_output.key import GrammarSpec
 
 __all__ = ["JsonStyle", "compile_constraint", "looks_like_lark", "parse_constraint"]
 
@@ -55,14 +56,18 @@ def looks_like_lark(text: str) -> bool:
 
 def compile_constraint(
     compiler: GrammarCompiler,
-    grammar_type: GrammarType,
-    grammar_spec: str,
+    grammar_type: GrammarType | str,
+    grammar_spec: GrammarSpec,
     style: JsonStyle = JsonStyle(),  # noqa: B008 - it cannot be changed
     *,
     timeout: float | None = None,
     cancel: CancelToken | None = None,
 ) -> CompiledGrammar:
-    """Compile a constraint for the compiler's vocabulary."""
+    """Compile a constraint for the compiler's vocabulary.
+
+    The kind may be given by its name, and the text as the object that it stands for.
+    """
+    grammar_type = find_grammar_type(grammar_type)
     form, content = _form(grammar_type, grammar_spec)
     options: dict[str, Any] = {"timeout": timeout, "cancel": cancel}
     if form == "json_schema":
@@ -74,18 +79,18 @@ def compile_constraint(
     return compile_form(content, **options)
 
 
-def parse_constraint(grammar_type: GrammarType, grammar_spec: str) -> Grammar:
+def parse_constraint(grammar_type: GrammarType | str, grammar_spec: GrammarSpec) -> Grammar:
     """Read a constraint without a vocabulary, to see whether it is well-formed."""
-    form, content = _form(grammar_type, grammar_spec)
+    form, content = _form(find_grammar_type(grammar_type), grammar_spec)
     parse_form: Callable[..., Grammar] = getattr(
         Grammar, "from_ebnf" if form == "grammar" else f"from_{form}"
     )
     return parse_form(content)
 
 
-def _form(grammar_type: GrammarType, spec: str) -> tuple[str, Any]:  # noqa: PLR0911 - one for each kind
+def _form(grammar_type: GrammarType, grammar_spec: GrammarSpec) -> tuple[str, Any]:  # noqa: PLR0911 - one a kind
     """Return which method of a compiler reads a constraint, by its name, and what it reads."""
-    check_text("the constraint", spec)
+    spec = check_text("the constraint", find_spec(grammar_type, grammar_spec))
     match grammar_type:
         case GrammarType.JSON:
             return "json_schema", spec

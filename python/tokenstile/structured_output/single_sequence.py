@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenstile import _core
+from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structured_output.key import GrammarType
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ class CompiledGrammar:
 
     def _compute_cache_key(self) -> str:
         return _cache_key(self.grammar_type, self.grammar_spec, self.options, self.tokenizer_info)
+
+    def fresh(self) -> CompiledGrammar:
+        """Return the same grammar with a place of its own, at the start."""
+        return CompiledGrammar(
+            self.grammar_type, self.grammar_spec, self.tokenizer_info, self.compiled, self.options
+        )
 
     def accept_token(self, token_id: int) -> bool:
         """Take a token; returns whether it fits."""
@@ -99,7 +106,7 @@ class GrammarCompiler:
         self._compiler = _core.GrammarCompiler(tokenizer_info, max_threads=max_threads, cache_enabled=False)
         self._cache_enabled = cache_enabled
         self._limit = cache_limit_bytes if cache_limit_bytes >= 0 else _DEFAULT_CACHE_BYTES
-        self._cache: OrderedDict[str, _core.CompiledGrammar] = OrderedDict()
+        self._cache: OrderedDict[str, CompiledGrammar] = OrderedDict()
         self._lock = threading.Lock()
         self._hits = self._misses = self._evictions = 0
 
@@ -127,9 +134,10 @@ class GrammarCompiler:
         """Compile a regular expression."""
         return self._compile(GrammarType.REGEX, pattern, lambda: self._compiler.compile_regex(pattern))
 
-    def compile_grammar(self, ebnf: str) -> CompiledGrammar:
-        """Compile an EBNF text."""
-        return self._compile(GrammarType.GRAMMAR, ebnf, lambda: self._compiler.compile_grammar(ebnf))
+    def compile_grammar(self, ebnf: str | _core.Grammar) -> CompiledGrammar:
+        """Compile an EBNF text, or a `tokenstile.Grammar`."""
+        text = str(ebnf) if isinstance(ebnf, _core.Grammar) else ebnf
+        return self._compile(GrammarType.GRAMMAR, text, lambda: self._compiler.compile_grammar(ebnf))
 
     def compile_structural_tag(
         self,
@@ -137,10 +145,15 @@ class GrammarCompiler:
         triggers: Sequence[str] | None = None,
         spelling: Spelling | None = None,
     ) -> CompiledGrammar:
-        """Compile a structural tag, or a list of items and their triggers."""
-        from tokenstile.structural_tag_text import structural_tag_text  # noqa: PLC0415 - only when used
+        """Compile a structural tag: a text or an object of today's form or of the older one, or items and triggers.
 
-        text = structural_tag_text(spec) if triggers is None else structural_tag_text(spec, triggers)
+        The older form has ``structures`` and ``triggers``; the triggers may also be given as the second argument.
+        """
+        from tokenstile.structured_output.structural_tags import (  # noqa: PLC0415 - only when used
+            text_of_tag_and_triggers,
+        )
+
+        text = text_of_tag_and_triggers(spec, triggers)
         spelling = spelling or _core.get_default_spelling()
         return self._compile(
             GrammarType.STRUCTURAL_TAG,
@@ -156,35 +169,51 @@ class GrammarCompiler:
         work: Callable[[], _core.CompiledGrammar],
         options: str = "",
     ) -> CompiledGrammar:
+        if not isinstance(spec, str):
+            work()  # which says what is wrong with it
         key = _cache_key(grammar_type, spec, options, self.tokenizer_info)
-        compiled = self._get_cached(key)
-        if compiled is None:
-            compiled = work()
-            self._put_cached(key, compiled)
-        return CompiledGrammar(grammar_type, spec, self.tokenizer_info, compiled, options)
+        grammar = self._get_cached(key)
+        if grammar is None:
+            grammar = CompiledGrammar(grammar_type, spec, self.tokenizer_info, work(), options)
+            self._put_cached(key, grammar)
+        return grammar
 
-    def _get_cached(self, key: str) -> _core.CompiledGrammar | None:
+    def _get_cached(self, key: str) -> CompiledGrammar | None:
+        """Return what is kept by a key, at its start."""
         with self._lock:
-            compiled = self._cache.get(key)
-            if compiled is None:
+            kept = self._cache.get(key)
+            if kept is None:
                 self._misses += 1
-            else:
-                self._hits += 1
-                self._cache.move_to_end(key)
-        return compiled
+                return None
+            self._hits += 1
+            self._cache.move_to_end(key)
+        return kept.fresh()
 
-    def _put_cached(self, key: str, grammar: _core.CompiledGrammar) -> None:
+    def _put_cached(self, key: str, grammar: CompiledGrammar | _core.CompiledGrammar) -> None:
+        """Keep a grammar; where it stands is not kept."""
+        kept = self._own(grammar)
         if not self._cache_enabled:
             return
         with self._lock:
-            self._cache[key] = grammar
+            self._cache[key] = kept
             # Tables grow while grammars are used, so sizes are asked for when it matters.
             while self._cache and self._size() > self._limit:
                 self._cache.popitem(last=False)
                 self._evictions += 1
 
+    def _own(self, grammar: object) -> CompiledGrammar:
+        """Return a grammar at its start, as it is kept; raise for what is none of this vocabulary."""
+        if isinstance(grammar, _core.CompiledGrammar):
+            text = str(grammar.grammar)
+            grammar = CompiledGrammar(GrammarType.GRAMMAR, text, grammar.tokenizer_info, grammar)
+        if not isinstance(grammar, CompiledGrammar):
+            raise InvalidArgumentError(f"grammar must be a CompiledGrammar, not {type(grammar).__name__}")
+        if grammar.tokenizer_info != self.tokenizer_info:
+            raise InvalidArgumentError("grammar was compiled for another vocabulary than this compiler's")
+        return grammar.fresh()
+
     def _size(self) -> int:
-        return sum(grammar.memory_size_bytes for grammar in self._cache.values())
+        return sum(grammar.compiled.memory_size_bytes for grammar in self._cache.values())
 
     def get_stats(self) -> dict[str, Any]:
         """Return how often the cache helped, and what it holds, beside the numbers of the compiler inside."""

@@ -1,6 +1,7 @@
 """The classes that backends for XGrammar are written with, by their usual names, on tokenstile.
 
-`XGrammarBackend` takes any tokenizer object and finds out what it is. `AsyncXGrammarBackend` compiles without blocking.
+`XGrammarBackend` takes any tokenizer object and finds out what it is; one that it has seen is not read again.
+`AsyncXGrammarBackend` compiles without blocking.
 Both are `StructuredOutputBackend` and go through the conformance suite like any other.
 """
 
@@ -16,7 +17,7 @@ from tokenstile.structured_output.composite import CompositeGrammar
 from tokenstile.structured_output.contract import BackendContext
 from tokenstile.structured_output.key import GrammarType
 from tokenstile.structured_output.single_sequence import CompiledGrammar, GrammarCompiler, GrammarMatcher
-from tokenstile.structured_output.tokenizers import find_encoder
+from tokenstile.structured_output.tokenizers import TOKENIZERS
 from tokenstile.tokenizer_info import TokenizerInfo, VocabType
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from tokenstile import _core
     from tokenstile.json_schema import Spelling
+    from tokenstile.structured_output.key import GrammarSpec
 
 __all__ = [
     "AsyncXGrammarBackend",
@@ -86,7 +88,8 @@ class XGrammarBackend(TokenstileBackend):
         cache_limit_mb: int = 512,
         spelling: Spelling | None = None,
     ) -> None:
-        self.tokenizer_info = TokenizerInfo.from_tokenizer(tokenizer, vocab_size)
+        known = TOKENIZERS.find(tokenizer, vocab_size)
+        self.tokenizer_info = known.info
         context = BackendContext(
             self.tokenizer_info,
             num_speculative_tokens=num_speculative_tokens,
@@ -94,14 +97,14 @@ class XGrammarBackend(TokenstileBackend):
             spelling=spelling,
             max_threads=max_threads,
             cache_limit_bytes=cache_limit_mb << 20,
-            encode=find_encoder(tokenizer),
+            encode=known.encode,
         )
         super().__init__(context)
 
     def compile_grammar(
         self,
-        grammar_type: GrammarType,
-        grammar_spec: str,
+        grammar_type: GrammarType | str,
+        grammar_spec: GrammarSpec,
         stop_token_ids: Collection[int] | None = None,
         *,
         timeout: float | None = None,
@@ -128,13 +131,19 @@ class AsyncXGrammarBackend(XGrammarBackend):
         )
 
     def compile_grammar_future(
-        self, grammar_type: GrammarType, grammar_spec: str, stop_token_ids: Collection[int] | None = None
+        self,
+        grammar_type: GrammarType | str,
+        grammar_spec: GrammarSpec,
+        stop_token_ids: Collection[int] | None = None,
     ) -> Future[XGrammarGrammar]:
         """Compile on a thread; the grammar comes through the future."""
         return self._executor.submit(self.compile_grammar, grammar_type, grammar_spec, stop_token_ids)
 
     async def compile_grammar_async(
-        self, grammar_type: GrammarType, grammar_spec: str, stop_token_ids: Collection[int] | None = None
+        self,
+        grammar_type: GrammarType | str,
+        grammar_spec: GrammarSpec,
+        stop_token_ids: Collection[int] | None = None,
     ) -> XGrammarGrammar:
         """Compile on a thread, without blocking the event loop."""
         return await asyncio.wrap_future(
