@@ -20,7 +20,7 @@ from tokenstile.exceptions import TokenstileError
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
 # Classes that are defined beside what raises them.
-MODULES = ("tokenstile.structured_output",)
+MODULES = ("tokenstile.structured_output", "tokenstile.generation")
 BEGIN, END = "<!-- made by make pages -->\n\n", "\n<!-- end -->"
 HEAD = "| exception | base classes | when | what to do |\n|---|---|---|---|\n"
 

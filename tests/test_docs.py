@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 # Examples that need a model, or a library that is not there: they are run by the tests that have it.
 RUN_ELSEWHERE = {
-    *(ROOT / "docs" / page for page in ("engine.md", "gpu.md", "server.md")),
+    ROOT / "README.md",
+    *(ROOT / "docs" / page for page in ("engine.md", "generate.md", "gpu.md", "quick-start.md", "server.md")),
     *ROOT.glob("docs/integrations/*.md"),
 }
 # Other names for what is there, kept for code that was written for XGrammar, and what its own module's page has.

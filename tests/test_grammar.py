@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -100,3 +101,34 @@ def test_hostile_inputs_are_quick():
             xgr.Grammar.from_ebnf(text)
         results.append(caught.value)
     assert all(len(str(error)) < 1000 for error in results)
+
+
+def test_accepts_tells_whether_a_text_is_whole():
+    grammar = xgr.Grammar.from_json_schema({"type": "object", "properties": {"a": {"type": "integer"}}})
+    assert grammar.accepts('{"a": 1}')
+    assert grammar.accepts(b"{}")
+    assert not grammar.accepts('{"a": ')
+    assert not grammar.accepts('{"a": 1} ')
+    assert not grammar.accepts('{"b": 1}')
+    assert xgr.Grammar.from_regex("é*").accepts("éé")
+    assert not xgr.Grammar.from_regex("é*").accepts(b"\xc3")
+
+
+def test_accepts_knows_no_tokens():
+    info = xgr.TokenizerInfo(["a", "<|x|>"], special_token_ids=[1])
+    grammar = xgr.Grammar.from_ebnf('root ::= "a" Token("<|x|>")?', tokenizer_info=info)
+    with pytest.raises(xgr.InvalidArgumentError, match="names tokens"):
+        grammar.accepts("a")
+
+
+def test_accepts_says_what_cannot_be_compiled_and_read():
+    with pytest.raises(xgr.InvalidArgumentError, match="str or bytes"):
+        xgr.Grammar.from_regex("a").accepts(3)
+    with pytest.raises(UnicodeEncodeError):
+        xgr.Grammar.from_regex("a").accepts("\ud800")
+
+
+def test_accepts_from_many_threads():
+    grammar = xgr.Grammar.from_regex("(ab)*")
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(grammar.accepts, ["ab" * count for count in range(100)])) == [True] * 100

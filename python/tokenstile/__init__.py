@@ -67,6 +67,15 @@ from tokenstile.tokenizer_info import TokenizerInfo, VocabType
 
 if TYPE_CHECKING:
     from tokenstile import structural_tag
+    from tokenstile.generation import (
+        Generator,
+        OutputError,
+        RemoteModel,
+        ToolCall,
+        Tools,
+        generate,
+        generate_async,
+    )
     from tokenstile.structural_tag import StructuralTag, StructuralTagItem
     from tokenstile.tool_calling import (
         get_builtin_structural_tag,
@@ -87,6 +96,7 @@ __all__ = [
     "DeserializeVersionError",
     "EBNFError",
     "Finding",
+    "Generator",
     "Grammar",
     "GrammarCompiler",
     "GrammarError",
@@ -100,7 +110,9 @@ __all__ = [
     "Limits",
     "MatcherError",
     "Outcome",
+    "OutputError",
     "RegexError",
+    "RemoteModel",
     "SchemaWarning",
     "StructuralTag",
     "StructuralTagItem",
@@ -108,6 +120,8 @@ __all__ = [
     "TokenizerError",
     "TokenizerInfo",
     "TokenstileError",
+    "ToolCall",
+    "Tools",
     "UnsupportedFeatureError",
     "VocabType",
     "__version__",
@@ -117,6 +131,8 @@ __all__ = [
     "check_schema",
     "exception",
     "exceptions",
+    "generate",
+    "generate_async",
     "get_bitmask_shape",
     "get_builtin_structural_tag",
     "get_cache_limit_bytes",
@@ -137,10 +153,17 @@ __all__ = [
 ]
 
 
-# What needs Pydantic, by the module that it is in: imported when somebody asks for it.
+# What takes time to import or needs Pydantic, by the module that it is in: imported when somebody asks for it.
 _LAZY = {
     "StructuralTag": "tokenstile.structural_tag",
     "StructuralTagItem": "tokenstile.structural_tag",
+    "Generator": "tokenstile.generation",
+    "OutputError": "tokenstile.generation",
+    "RemoteModel": "tokenstile.generation",
+    "ToolCall": "tokenstile.generation",
+    "Tools": "tokenstile.generation",
+    "generate": "tokenstile.generation",
+    "generate_async": "tokenstile.generation",
     "get_builtin_structural_tag": "tokenstile.tool_calling",
     "get_model_structural_tag": "tokenstile.tool_calling",
     "normalize_tool_choice": "tokenstile.tool_calling",
@@ -151,6 +174,7 @@ _LAZY_MODULES = {
     "builtin_structural_tag",
     "compat",
     "contrib",
+    "generation",
     "grammars",
     "lark",
     "openai_tool_call_schema",

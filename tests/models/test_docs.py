@@ -8,7 +8,10 @@ import pytest
 from tests.test_docs import ROOT, run_examples
 
 PAGES = [
+    "README.md",
     "docs/engine.md",
+    "docs/generate.md",
+    "docs/quick-start.md",
     *(f"docs/integrations/{page}.md" for page in ("llama_cpp", "outlines", "ray", "transformers")),
 ]
 

@@ -11,7 +11,8 @@ import pytest
 
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.server.api.chat import Tool
-from tokenstile.server.tools import CallBegin, CallPiece, TextPiece, ToolFormat
+from tokenstile.server.tools import ToolFormat
+from tokenstile.tool_calling.reading import CallBegin, CallPiece, TextPiece
 
 ASK = {"model": "stub", "messages": [{"role": "user", "content": "What is the weather?"}], "max_tokens": 300}
 CITY = {

@@ -9,6 +9,7 @@ use tokenstile_grammar::frontends::json_schema::Spelling;
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
 use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
 
+use crate::acceptor::Acceptor;
 use crate::arguments;
 use crate::body::{Body, Join};
 use crate::compiled::vocab_of;
@@ -16,6 +17,7 @@ use crate::errors::{self, Source};
 use crate::json_schema::{self, Arguments};
 use crate::lark;
 use crate::limits::{CompileLimits, interruptible};
+use crate::matcher::bytes_of;
 use crate::report::Report;
 use crate::serialize;
 use crate::spelling;
@@ -30,6 +32,7 @@ pub(crate) struct Grammar {
     body: Body,
     pub(crate) report: Report,
     text: OnceLock<Arc<str>>,
+    acceptor: Acceptor,
 }
 
 impl Grammar {
@@ -39,7 +42,7 @@ impl Grammar {
 
     /// A grammar that came from a schema.
     pub(crate) fn with_report(ir: Ir, report: Report) -> Self {
-        Grammar { body: Body::whole(ir), report, text: OnceLock::new() }
+        Grammar { body: Body::whole(ir), report, text: OnceLock::new(), acceptor: Acceptor::default() }
     }
 
     /// The grammar itself.
@@ -345,6 +348,18 @@ impl Grammar {
         Ok(Py::new(py, self.exclude(other, None)?)?.into_any())
     }
 
+    /// Tell whether a whole text is one of this grammar's.
+    ///
+    /// The text is a ``str``, or the ``bytes`` of one. The grammar is compiled when this is first asked, and kept for the
+    /// next time. Raises ``InvalidArgumentError`` for a grammar that names tokens, which a text does not have, and what
+    /// compiling the grammar raises.
+    ///
+    /// >>> Grammar.from_regex("[0-9]+").accepts("42")
+    /// True
+    fn accepts(&self, text: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.acceptor.accepts(text.py(), self.ir(), bytes_of(text)?)
+    }
+
     /// For a grammar that came from a JSON Schema: what became of each keyword. Empty for all others.
     #[getter]
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -428,7 +443,12 @@ impl Grammar {
         at_once: fn(&Bound<'_, PyTuple>, Option<&Bound<'_, PyAny>>) -> PyResult<Self>,
     ) -> PyResult<Self> {
         match self.body.joined(join, &other.get().body) {
-            Some(body) => Ok(Grammar { body, report: Report::default(), text: OnceLock::new() }),
+            Some(body) => Ok(Grammar {
+                body,
+                report: Report::default(),
+                text: OnceLock::new(),
+                acceptor: Acceptor::default(),
+            }),
             None => at_once(&self.before(other)?, None),
         }
     }

@@ -6,6 +6,7 @@
 //! tags in all their forms;
 //! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits; [`allocator`].
 
+mod acceptor;
 mod allocator;
 mod arguments;
 mod batch;

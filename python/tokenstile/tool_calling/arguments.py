@@ -6,7 +6,6 @@ from typing import Any
 
 from tokenstile.exceptions import TokenstileError
 from tokenstile.grammar import Grammar
-from tokenstile.testing import _is_grammar_accept_string
 from tokenstile.tool_calling.schema import BuiltinToolParam, FunctionToolParam
 
 __all__ = ["may_be_empty", "parameters_of"]
@@ -37,6 +36,6 @@ def may_be_empty(schema: bool | dict[str, Any]) -> bool:
     if schema.keys() - _SILENT <= {"type", "required"} and schema.get("type", "object") == "object":
         return not schema.get("required")
     try:
-        return _is_grammar_accept_string(Grammar.from_json_schema(schema), "{}")
+        return Grammar.from_json_schema(schema).accepts("{}")
     except TokenstileError:
         return False

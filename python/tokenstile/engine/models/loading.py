@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokenstile.engine.models import Model
     from tokenstile.engine.models.gguf import GgufFile
 
-__all__ = ["LoadedModel", "load_model"]
+__all__ = ["LoadedModel", "load_model", "wrap_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,31 @@ def load_model(
     raise InvalidArgumentError(f"{shown!r} is neither a GGUF file nor a folder with a config.json")
 
 
+def wrap_model(model: Any) -> LoadedModel:  # noqa: ANN401 - models of several libraries
+    """Take a model that is loaded already, and find out how prompts are written for it.
+
+    It is a ``Llama`` of llama-cpp-python, a pair of transformers' model and tokenizer, or a model of the engine, which
+    gets prompts as they are.
+    """
+    if isinstance(model, tuple) and len(model) == 2:  # noqa: PLR2004 - a model and its tokenizer
+        return _of_transformers(*model, "transformers")
+    if all(hasattr(model, name) for name in ("encode", "forward", "truncate", "tokenizer_info")):
+        template = _gguf_template(model.file) if hasattr(model, "file") else None
+        return LoadedModel(type(model).__name__, model, template)
+    if type(model).__name__ == "Llama":
+        from tokenstile.engine.models.gguf import GgufFile  # noqa: PLC0415 - only when used
+        from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415
+
+        file = GgufFile.of_llama(model)
+        return LoadedModel(
+            "Llama", LlamaCppModel(file, num_slots=4, max_length=model.n_ctx()), _gguf_template(file)
+        )
+    raise InvalidArgumentError(
+        f"{type(model).__name__} is no model that is known: give a path, a LoadedModel, a Llama of llama-cpp-python, "
+        "a pair of transformers' model and tokenizer, or the address of a server"
+    )
+
+
 def _load_gguf(
     path: Path, name: str, num_slots: int, max_length: int, num_threads: int | None
 ) -> LoadedModel:
@@ -98,11 +123,22 @@ def _gguf_template(file: GgufFile) -> Callable[[list[dict[str, str]]], str] | No
 
 def _load_folder(path: Path, name: str, num_slots: int, max_length: int) -> LoadedModel:
     # First, because it says what to install where transformers is missing.
-    from tokenstile.engine.models.transformers import TransformersModel  # noqa: PLC0415 - only when used
-
+    import_module("tokenstile.engine.models.transformers")
     transformers = import_module("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(path)
     network = transformers.AutoModelForCausalLM.from_pretrained(path)
+    return _of_transformers(network, tokenizer, name, num_slots, max_length)
+
+
+def _of_transformers(
+    network: Any,  # noqa: ANN401 - a PreTrainedModel
+    tokenizer: Any,  # noqa: ANN401 - a tokenizer of transformers
+    name: str,
+    num_slots: int = 4,
+    max_length: int = 2048,
+) -> LoadedModel:
+    from tokenstile.engine.models.transformers import TransformersModel  # noqa: PLC0415 - only when used
+
     model = TransformersModel(network, tokenizer, num_slots=num_slots, max_length=max_length)
 
     def write(messages: list[dict[str, str]]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile.server.answers.tokens import TokenView
 from tokenstile.server.answers.writer import AnswerWriter, end_of
-from tokenstile.server.tools import CallBegin, CallPiece, TextPiece
+from tokenstile.tool_calling.reading import CallBegin, CallPiece, TextPiece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokenstile.engine import Chunk
     from tokenstile.server.api.chat import ChatRequest
     from tokenstile.server.service import Generation
-    from tokenstile.server.tools import Piece
+    from tokenstile.tool_calling.reading import Piece
 
 __all__ = ["ChatWriter"]
 
