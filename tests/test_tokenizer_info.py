@@ -14,6 +14,7 @@ import pytest
 from tokenstile.exceptions import (
     DeserializeFormatError,
     DeserializeVersionError,
+    InvalidArgumentError,
     InvalidJSONError,
     TokenizerError,
 )
@@ -519,3 +520,53 @@ def test_import_needs_no_other_library():
         "assert not {'torch', 'transformers', 'tokenizers', 'tiktoken', 'sentencepiece'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# A tokenizer object in place of the list.
+
+
+def object_and_reader():
+    import tiktoken
+    import tokenizers
+
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE({"a": 0, "b": 1, "<|end|>": 2}, []))
+    tokenizer.decoder = tokenizers.decoders.ByteLevel()
+    tokenizer.add_special_tokens(["<|end|>"])
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    encoding = tiktoken.Encoding("tiny", pat_str=".", mergeable_ranks=ranks, special_tokens={"</s>": 256})
+    transformers = SimpleNamespace(
+        backend_tokenizer=tokenizer, get_vocab=tokenizer.get_vocab, eos_token_id=2, all_special_ids=[2]
+    )
+    return {
+        "tokenizers": (tokenizer, TokenizerInfo.from_tokenizers),
+        "tiktoken": (encoding, TokenizerInfo.from_tiktoken),
+        "transformers": (transformers, TokenizerInfo.from_huggingface),
+    }
+
+
+@pytest.mark.parametrize("kind", ["tokenizers", "tiktoken", "transformers"])
+def test_a_tokenizer_object_in_place_of_the_list(kind):
+    tokenizer, read = object_and_reader()[kind]
+    expected = read(tokenizer, vocab_size=300)
+    info = TokenizerInfo(tokenizer, vocab_size=300)
+    assert info == expected
+    assert info.vocab_size == 300
+    assert TokenizerInfo(tokenizer, stop_token_ids=[0]).stop_token_ids == [0]
+    assert (
+        TokenizerInfo(tokenizer, special_token_ids=[1]).special_token_ids
+        == read(tokenizer, special_token_ids=[1]).special_token_ids
+    )
+    assert TokenizerInfo(info, vocab_size=301).vocab_size == 301
+    for options in ({"vocab_type": VocabType.BYTE_LEVEL}, {"add_prefix_space": True}):
+        with pytest.raises(InvalidArgumentError, match="a tokenizer says them itself"):
+            TokenizerInfo(tokenizer, **options)
+    with pytest.raises(InvalidArgumentError, match="stop_token_ids is for what is read"):
+        TokenizerInfo(info, stop_token_ids=[0])
+
+
+def test_a_class_of_ones_own_may_take_a_tokenizer_object():
+    class Mine(TokenizerInfo):
+        pass
+
+    tokenizer, _ = object_and_reader()["tokenizers"]
+    assert isinstance(Mine(tokenizer), Mine)

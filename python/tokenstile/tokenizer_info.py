@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from enum import Enum
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypedDict
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeAlias, TypedDict
 
 from tokenstile import _core
 from tokenstile._arguments import flag, whole_number, whole_numbers
@@ -52,7 +52,12 @@ class _Metadata(TypedDict):
 
 class _Options(TypedDict):
     vocab_size: int | None
+    stop_token_ids: Iterable[int] | int | None
     special_token_ids: Iterable[int] | None
+
+
+TokenizerLike: TypeAlias = Any
+"""A tokenizer object of transformers, tokenizers or tiktoken."""
 
 
 class TokenizerInfo:
@@ -64,6 +69,9 @@ class TokenizerInfo:
     ``special_token_ids`` are control tokens, which are no text: a grammar has them only where it names them, and a
     list of tokens has none unless they are given. Every other token that has a text can be produced by a grammar
     with that text. ``add_prefix_space`` tells that the tokenizer puts a space before a text.
+
+    In place of the list there may be a tokenizer object, which is read as `from_tokenizer` reads it: it says itself how
+    its tokens are spelled.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_handle")
@@ -72,7 +80,7 @@ class TokenizerInfo:
 
     def __init__(
         self,
-        encoded_vocab: Sequence[bytes] | Sequence[str] | Sequence[bytes | str],
+        encoded_vocab: Sequence[bytes] | Sequence[str] | Sequence[bytes | str] | TokenizerLike,
         vocab_type: VocabType = VocabType.RAW,
         *,
         vocab_size: int | None = None,
@@ -80,6 +88,14 @@ class TokenizerInfo:
         add_prefix_space: bool = False,
         special_token_ids: Iterable[int] | None = None,
     ) -> None:
+        if _is_tokenizer(encoded_vocab):
+            if _vocab_type(vocab_type) is not VocabType.RAW or add_prefix_space:
+                raise InvalidArgumentError(
+                    "vocab_type and add_prefix_space are for a list of tokens: a tokenizer says them itself"
+                )
+            read = _read_tokenizer(encoded_vocab, vocab_size, stop_token_ids, special_token_ids)
+            self._handle = read._handle  # noqa: SLF001 - of this very class
+            return
         _check_is_list(encoded_vocab)
         self._handle = _core.TokenizerInfo(
             encoded_vocab,
@@ -233,23 +249,9 @@ class TokenizerInfo:
         folder, the name of an encoding of tiktoken, a list of tokens, or a `TokenizerInfo`, which has its special
         tokens already.
         """
-        if isinstance(tokenizer, TokenizerInfo):
-            if special_token_ids is not None:
-                raise InvalidArgumentError(
-                    "special_token_ids is for what is read: a TokenizerInfo has its special tokens already"
-                )
-            return _resized(tokenizer, vocab_size)
-        options: _Options = {"vocab_size": vocab_size, "special_token_ids": special_token_ids}
         if isinstance(tokenizer, list | tuple):
-            return cls(tokenizer, **options)
-        is_name = isinstance(tokenizer, str) and not Path(tokenizer).exists()
-        if is_name or hasattr(tokenizer, "decode_single_token_bytes"):
-            return TokenizerInfo.from_tiktoken(tokenizer, **options)
-        if isinstance(tokenizer, str | PathLike):
-            return TokenizerInfo.from_file(tokenizer, **options)
-        if hasattr(tokenizer, "to_str"):
-            return TokenizerInfo.from_tokenizers(tokenizer, **options)
-        return TokenizerInfo.from_huggingface(tokenizer, **options)
+            return cls(tokenizer, vocab_size=vocab_size, special_token_ids=special_token_ids)
+        return _read_tokenizer(tokenizer, vocab_size, None, special_token_ids)
 
     @staticmethod
     def from_vocab_and_metadata(encoded_vocab: Sequence[bytes | str], metadata: str) -> TokenizerInfo:
@@ -422,6 +424,42 @@ class TokenizerInfo:
     def _is_byte_level_tokenizer(tokenizer: object) -> bool:
         """Tell whether the tokenizer spells a space as byte-level vocabularies do."""
         return _first_token(tokenizer, " ") == _BYTE_LEVEL_SPACE
+
+
+def _is_tokenizer(value: object) -> bool:
+    """Tell whether a value is a tokenizer object of some kind, and not a list of tokens."""
+    methods = ("get_vocab", "to_str", "decode_single_token_bytes")
+    return isinstance(value, TokenizerInfo) or any(hasattr(value, method) for method in methods)
+
+
+def _read_tokenizer(
+    tokenizer: object,
+    vocab_size: int | None,
+    stop_token_ids: Iterable[int] | int | None,
+    special_token_ids: Iterable[int] | None,
+) -> TokenizerInfo:
+    """Read what describes a tokenizer by the constructor that knows its kind."""
+    if isinstance(tokenizer, TokenizerInfo):
+        if special_token_ids is not None or stop_token_ids is not None:
+            name = "stop_token_ids" if special_token_ids is None else "special_token_ids"
+            kind = name.partition("_")[0]
+            raise InvalidArgumentError(
+                f"{name} is for what is read: a TokenizerInfo has its {kind} tokens already"
+            )
+        return _resized(tokenizer, vocab_size)
+    options: _Options = {
+        "vocab_size": vocab_size,
+        "stop_token_ids": stop_token_ids,
+        "special_token_ids": special_token_ids,
+    }
+    is_name = isinstance(tokenizer, str) and not Path(tokenizer).exists()
+    if is_name or hasattr(tokenizer, "decode_single_token_bytes"):
+        return TokenizerInfo.from_tiktoken(tokenizer, **options)
+    if isinstance(tokenizer, str | PathLike):
+        return TokenizerInfo.from_file(tokenizer, **options)
+    if hasattr(tokenizer, "to_str"):
+        return TokenizerInfo.from_tokenizers(tokenizer, **options)
+    return TokenizerInfo.from_huggingface(tokenizer, **options)
 
 
 class _Names:

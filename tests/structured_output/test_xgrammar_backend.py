@@ -270,3 +270,70 @@ def test_the_cache_of_tokenizers_is_bounded():
     gc.collect()
     assert len(cache) == cache.LIMIT
     assert cache.find(lists[-1]).info.decoded_vocab[1] == str(cache.LIMIT + 4).encode()
+
+
+# Numbers.
+
+
+def run_some(backend):
+    grammar = backend.compile_grammar("regex", "x1(1|<f>)x")
+    backend.compile_grammar("regex", "x1(1|<f>)x")
+    mask = backend.allocate_token_bitmask(1)
+    assert grammar.jump_forward_string() == "x1"
+    for token in (3, 1, 1):
+        grammar.fill_next_token_bitmask(mask)
+        assert grammar.accept_token(token)
+    assert not grammar.accept_token(1)
+    assert not grammar.accept_tokens("", [1, 1])
+    grammar.rollback(2)
+    grammar.rollback(0)
+    assert grammar.validate_tokens([1, 0, 3, 8]) == [1, 0, 3, 8]
+    assert grammar.accept_tokens("", [1, 0, 3])
+    grammar.fill_bitmask(mask, 0)
+    other = grammar.fresh()
+    other.fill_bitmask(mask, 0)
+    return grammar
+
+
+def test_a_backend_says_what_its_grammars_did():
+    backend = names.XGrammarBackend(TOKENS)
+    run_some(backend)
+    stats = backend.get_stats()
+    counted = {
+        "masks": 5,
+        "accepts": 6,
+        "rejects": 2,
+        "rollbacks": 1,
+        "rolled_back_tokens": 2,
+        "jump_forward_texts": 1,
+        "jump_forward_characters": 2,
+        "validated_tokens": 4,
+        "cache_hits": 1,
+        "requests": 2,
+        "decided_tokens": 0,
+    }
+    assert {name: stats[name] for name in counted} == counted
+    for name in ("mask", "accept", "compile_call"):
+        p50, p99, total = (stats[f"{name}_seconds{end}"] for end in ("_p50", "_p99", ""))
+        assert 0 < p50 <= p99
+        assert p99 <= total * 1.07
+    assert all(isinstance(number, int | float) for number in stats.values())
+
+
+def test_measuring_can_be_off_and_then_costs_nothing():
+    backend = names.XGrammarBackend(TOKENS, measure=False)
+    grammar = run_some(backend)
+    assert type(grammar) is names.XGrammarGrammar
+    assert type(grammar.fresh()) is names.XGrammarGrammar
+    assert "masks" not in backend.get_stats()
+    assert backend.get_stats()["cache_hits"] == 1
+
+
+def test_measuring_how_much_is_decided_without_the_context():
+    backend = names.XGrammarBackend(TOKENS, count_decided=True)
+    run_some(backend)
+    stats = backend.get_stats()
+    assert stats["masks"] == 5
+    # A regular grammar is one terminal: nothing lies below it that could matter.
+    assert stats["decided_tokens"] == 5 * len(TOKENS)
+    assert (stats["open_tokens"], stats["decided_share"]) == (0, 1)

@@ -35,4 +35,5 @@ pub mod vocab;
 pub use budget::BudgetError;
 pub use compiled::{CompiledGrammar, Stats};
 pub use limits::EngineLimits;
+pub use mask::{Decided, DecidedByTerminal, DecidedTokens};
 pub use matcher::{CaptureSpan, Matcher, MatcherOptions, RollbackError};

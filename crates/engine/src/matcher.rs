@@ -20,7 +20,7 @@ use crate::compiled::CompiledGrammar;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::history::{History, Step};
-use crate::mask::{KeptMask, clear_bit, has_bit, set_bit};
+use crate::mask::{DecidedTokens, KeptMask, clear_bit, has_bit, set_bit};
 use crate::vocab::TokenId;
 
 use captures::CaptureReader;
@@ -405,6 +405,11 @@ impl Matcher {
             let is_affordable = self.next(step, token, Some(left)).is_some();
             if is_affordable { set_bit(row, token) } else { clear_bit(row, token) }
         }
+    }
+
+    /// How many tokens are decided here without the context; stop tokens, budgets and bounds of rules aside.
+    pub fn decided_tokens(&self) -> DecidedTokens {
+        self.generation.decided_tokens(self.config())
     }
 
     /// Whether the text may end here.

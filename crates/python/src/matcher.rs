@@ -16,7 +16,7 @@ use pyo3::exceptions::PyDeprecationWarning;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
-use tokenstile_engine::{Matcher, MatcherOptions};
+use tokenstile_engine::{Decided, Matcher, MatcherOptions};
 
 use crate::arguments;
 use crate::buffer::mask::MaskArray;
@@ -232,6 +232,25 @@ impl GrammarMatcher {
         Ok(String::from_utf8_lossy(&bytes[..whole]).into_owned())
     }
 
+    /// How many tokens are decided here without the context, by the state of what is being read alone.
+    ///
+    /// ``taken`` fit whatever comes before and after, ``refused`` in no context, and ``open`` are decided by the context:
+    /// they pass an end of what is being read. ``terminals`` has the same for each terminal, with the ``next_bytes`` that
+    /// it takes and whether it ``may_end`` here. Control tokens count where the grammar names them; stop tokens, budgets
+    /// and bounds of rules do not count. For people and statistics: it takes longer than a mask.
+    fn count_decided_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let decided = py.detach(|| self.matcher.lock().decided_tokens());
+        let counts = dict_of_decided(py, &decided.tokens)?;
+        let terminals = decided.terminals.iter().map(|terminal| {
+            let counts = dict_of_decided(py, &terminal.tokens)?;
+            counts.set_item("next_bytes", PyBytes::new(py, &terminal.next_bytes))?;
+            counts.set_item("may_end", terminal.may_end)?;
+            Ok(counts)
+        });
+        counts.set_item("terminals", terminals.collect::<PyResult<Vec<_>>>()?)?;
+        Ok(counts)
+    }
+
     /// Take back the last ``num_tokens`` steps. A step is a token or a string, a stop token too.
     #[pyo3(signature = (num_tokens = 1))]
     fn rollback(
@@ -366,6 +385,14 @@ impl GrammarMatcher {
 /// A verdict in words.
 pub(crate) fn verdict(accepted: bool) -> &'static str {
     if accepted { "accepted" } else { "refused" }
+}
+
+fn dict_of_decided<'py>(py: Python<'py>, decided: &Decided) -> PyResult<Bound<'py, PyDict>> {
+    let counts = PyDict::new(py);
+    counts.set_item("taken", decided.taken)?;
+    counts.set_item("refused", decided.refused)?;
+    counts.set_item("open", decided.open)?;
+    Ok(counts)
 }
 
 impl GrammarMatcher {

@@ -131,7 +131,7 @@ def _stages(
         return stages
     stages["configuration"] = _configuration(data, compiled)
     allows, times = _fill(matcher, info.vocab_size)
-    stages["mask"] = _mask(allows, times, vocabulary, limit)
+    stages["mask"] = _mask(allows, times, vocabulary, limit) | {"decided": _decided(matcher)}
     stages["tokens"] = [
         {
             "id": token,
@@ -206,6 +206,27 @@ def _mask(
         "again_us": times[1],
         "shortest": [{"id": token, "text": spell_token(info, token)} for token in shown],
     }
+
+
+def _decided(matcher: GrammarMatcher) -> dict[str, Any]:
+    """Count the tokens that are decided without the context, by all terminals together and by each of them."""
+    found = matcher.count_decided_tokens()
+    terminals = sorted(found.pop("terminals"), key=lambda terminal: -terminal["taken"])
+    return _share(found) | {
+        "terminals": [
+            {
+                "next_bytes": spell_bytes(list(terminal.pop("next_bytes"))),
+                "may_end": terminal.pop("may_end"),
+                **_share(terminal),
+            }
+            for terminal in terminals
+        ]
+    }
+
+
+def _share(counts: dict[str, int]) -> dict[str, Any]:
+    total = sum(counts.values())
+    return {**counts, "share": (total - counts["open"]) / total if total else 1.0}
 
 
 def _why_not(compiled: CompiledGrammar, prefix: bytes, token: int) -> str:

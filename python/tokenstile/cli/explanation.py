@@ -24,6 +24,7 @@ def show_explanation(stages: dict[str, Any], limit: int) -> None:
         return
     _show_configuration(stages)
     _show_mask(stages["mask"])
+    _show_decided(stages["mask"]["decided"], limit)
     for answer in stages["tokens"]:
         mark = "[green]fits[/]" if answer["fits"] else "[red]does not fit[/]"
         why = f": {answer['why']}" if answer["why"] else ""
@@ -97,3 +98,19 @@ def _show_mask(mask: dict[str, Any]) -> None:
     console().print(f"  {mask['allowed']:,} of {mask['size']:,} tokens ({share:.1%}){stop}")
     shown = "  ".join(f"[dim]{entry['id']}[/] {escape(entry['text'])}" for entry in mask["shortest"])
     console().print(f"  {shown}{'  ...' if mask['allowed'] > len(mask['shortest']) else ''}")
+
+
+def _show_decided(decided: dict[str, Any], limit: int) -> None:
+    """Show how many tokens are decided without the context: by the state of a terminal, whatever is on the stack."""
+    console().print(
+        f"  decided without the context: {decided['share']:.2%} ({decided['taken']:,} fit, "
+        f"{decided['refused']:,} do not); with it: {decided['open']:,}"
+    )
+    terminals = decided["terminals"]
+    for terminal in terminals[:limit]:
+        ends = " or its end" if terminal["may_end"] else ""
+        console().print(
+            f"    terminal that takes {escape(terminal['next_bytes'])}{ends}: {terminal['share']:.2%} without "
+            f"({terminal['taken']:,} fit), {terminal['open']:,} with"
+        )
+    _more(len(terminals) - limit, "terminals")

@@ -14,7 +14,7 @@ Reading order: `params` and `key`, what is asked for; `constraint`, what it mean
 `backend`, tokenstile's own; `registry` and `adapters`, others; `request`, `compile_pool`, `backends`, `batch`,
 `speculation`, `reasoning`, `thought_rows`, `jump_forward`, the parts of `manager`; `metrics` and `accounting`;
 `conformance`, which checks a backend against the contract; `xgrammar_backend`, the names that backends for XGrammar are
-written with.
+written with, and `measured`, what they count; `vllm_names`, vLLM's names of what a manager does.
 
 Nothing here needs torch: numpy is enough.
 """
@@ -39,6 +39,7 @@ from tokenstile.structured_output.reasoning import ReasoningGate, ReasoningMarke
 from tokenstile.structured_output.registry import available_backends, create_backend, register_backend
 from tokenstile.structured_output.request import RequestStatus, StructuredOutputRequest
 from tokenstile.structured_output.speculation import DraftTree
+from tokenstile.structured_output.vllm_names import apply_grammar_bitmask
 from tokenstile.structured_output.xgrammar_backend import (
     AsyncXGrammarBackend,
     XGrammarBackend,
@@ -69,6 +70,7 @@ __all__ = [
     "TokenstileGrammar",
     "XGrammarBackend",
     "XGrammarGrammar",
+    "apply_grammar_bitmask",
     "available_backends",
     "create_backend",
     "register_backend",

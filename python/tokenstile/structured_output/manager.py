@@ -33,7 +33,7 @@ import time
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -52,12 +52,15 @@ from tokenstile.structured_output.recent import RecentlyUsed
 from tokenstile.structured_output.request import RequestStatus, StructuredOutputRequest
 from tokenstile.structured_output.thought_budget import can_end_thoughts, check_thought_fits
 from tokenstile.structured_output.tokenizers import KnownTokenizer, TokenizerCache
+from tokenstile.structured_output.vllm_names import OF_REQUEST, VllmNames, id_of_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import Self, TextIO
+
+    import numpy.typing as npt
 
     from tokenstile._core import CancelToken, GrammarMatcher
     from tokenstile.structured_output.backends import KnownBackend
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
     from tokenstile.structured_output.metrics import Profile
     from tokenstile.structured_output.params import StructuredOutputsParams
     from tokenstile.structured_output.reasoning import GatePosition
+    from tokenstile.structured_output.vllm_names import RequestOfEngine
 
 __all__ = ["StructuredOutputManager"]
 
@@ -77,7 +81,7 @@ _NO_BACKEND = "none"
 _OWN_GAUGES = ("active_requests", "compiling_requests", "cache_bytes")
 
 
-class StructuredOutputManager:
+class StructuredOutputManager(VllmNames):
     """Holds the structured requests of an engine.
 
     ``tokenizer`` is anything that `tokenstile.TokenizerInfo.from_tokenizer` reads, and ``vocab_size`` the number of the
@@ -139,8 +143,8 @@ class StructuredOutputManager:
 
     def grammar_init(
         self,
-        request_id: str,
-        params: StructuredOutputsParams | None,
+        request_id: str | RequestOfEngine,
+        params: StructuredOutputsParams | None = OF_REQUEST,
         *,
         tokenizer: object = None,
         vocab_size: int | None = None,
@@ -164,7 +168,13 @@ class StructuredOutputManager:
         With ``max_tokens`` the output, its thoughts and the stop token included, is complete within so many tokens;
         that no text is so short is an error of the request too. It takes a grammar of tokenstile's and an end of
         thoughts that tokens can spell: `StructuredOutputRequest.keeps_budget` says whether it will.
+
+        A request of vLLM in place of the id brings its own params, prompt and stop tokens.
         """
+        if not isinstance(request_id, str):
+            return self._begin_for_vllm(request_id)
+        if params is OF_REQUEST:
+            raise InvalidArgumentError("params must be given; a request without structure has params=None")
         patience = _check_timeout(self._compile_timeout if timeout is None else timeout)
         stops = None if stop_token_ids is None else frozenset(stop_token_ids)
         known = self._tokenizer(tokenizer, vocab_size)
@@ -313,19 +323,42 @@ class StructuredOutputManager:
 
     # Steps.
 
+    @overload
     def grammar_bitmask(
         self,
         request_ids: Iterable[str],
         drafts: Mapping[str, Drafts] | None = None,
         *,
         out: Any = None,  # noqa: ANN401 - any array
-    ) -> GrammarBitmask:
+    ) -> GrammarBitmask: ...
+
+    @overload
+    def grammar_bitmask(
+        self,
+        requests: Mapping[str, object],
+        structured_output_request_ids: Iterable[str],
+        scheduled_spec_decode_tokens: Mapping[str, Sequence[int]],
+        /,
+    ) -> npt.NDArray[np.int32] | None: ...
+
+    def grammar_bitmask(
+        self,
+        request_ids: Iterable[str],
+        drafts: Any = None,
+        scheduled_spec_decode_tokens: Mapping[str, Sequence[int]] | None = None,
+        *,
+        out: Any = None,
+    ) -> GrammarBitmask | npt.NDArray[np.int32] | None:
         """Fill the rows of a batch, in the order of ``request_ids``.
 
         ``drafts`` has the draft tokens of the requests that have some: a list for a chain, with -1 for "none from here
         on", or a `DraftTree`. All requests must have vocabularies of one size. ``out`` is a bitmask of the caller's to
         fill instead of the manager's own; the calls of several threads then do not wait for each other.
+
+        With vLLM's three arguments (all requests, the ids of those of the batch, the drafts) it gives the rows alone.
         """
+        if scheduled_spec_decode_tokens is not None:
+            return self._rows_for_vllm(drafts, scheduled_spec_decode_tokens)
         return self._fill(self._find(request_ids), drafts, out)
 
     def _fill(
@@ -370,12 +403,13 @@ class StructuredOutputManager:
                 self._overlap = ThreadPoolExecutor(1, thread_name_prefix="tokenstile-fill")
             return self._overlap.submit(self._fill, requests, drafts, out)
 
-    def accept_tokens(self, request_id: str, tokens: Sequence[int]) -> bool:
+    def accept_tokens(self, request_id: str | RequestOfEngine, tokens: Sequence[int]) -> bool:
         """Take the tokens that a request has written, all of them or none; returns whether they fit.
 
         No tokens always fit. Tokens after the end of the text are ignored. Tokens of thoughts always fit.
         """
-        return self.accept_batch({request_id: tokens})[request_id]
+        known = id_of_request(request_id)
+        return self.accept_batch({known: tokens})[known]
 
     def accept_batch(self, tokens: Mapping[str, Sequence[int]]) -> dict[str, bool]:
         """Take the tokens of many requests; returns which of them fit. Those of the others are not taken."""
@@ -456,12 +490,12 @@ class StructuredOutputManager:
         self.metrics.count("request_errors_total", request.backend)
         logger.debug("%s failed: %r", request.request_id, error)
 
-    def validate_tokens(self, request_id: str, tokens: Sequence[int]) -> list[int]:
+    def validate_tokens(self, request_id: str | RequestOfEngine, tokens: Sequence[int]) -> list[int]:
         """Return the longest prefix of drafts that a request would accept; nothing moves.
 
         Nothing fits a request that failed or was cancelled, also if it fails here because its backend raises.
         """
-        request = self.get(request_id)
+        request = self.get(id_of_request(request_id))
         if request.poll() in {RequestStatus.CANCELLED, RequestStatus.FAILED}:
             return []
         if request.matcher is not None or request.grammar is None:

@@ -16,6 +16,8 @@ from bisect import bisect_left
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
+from tokenstile.structured_output.durations import Durations
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -59,28 +61,28 @@ _PREFIX: Final = "tokenstile_structured_output_"
 
 
 class Histogram:
-    """Counts of values by bucket, with their sum and their highest."""
+    """Counts of times by bucket, with their sum, their highest, and two quantiles."""
 
-    __slots__ = ("count", "counts", "highest", "total")
+    __slots__ = ("counts", "durations", "highest")
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BUCKETS) + 1)
-        self.count = 0
-        self.total = 0.0
+        self.durations = Durations()
         self.highest = 0.0
 
     def observe(self, value: float) -> None:
         """Count a value."""
         self.counts[bisect_left(BUCKETS, value)] += 1
-        self.count += 1
-        self.total += value
+        self.durations.observe(value)
         self.highest = max(self.highest, value)
 
     def as_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {
-            "count": self.count,
-            "sum": self.total,
+            "count": self.durations.count,
+            "sum": self.durations.total,
+            "p50": min(self.durations.quantile(0.5), self.highest),
+            "p99": min(self.durations.quantile(0.99), self.highest),
             "max": self.highest,
             "buckets": dict(zip([*map(str, BUCKETS), "+Inf"], self.counts, strict=True)),
         }

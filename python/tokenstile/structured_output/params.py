@@ -103,6 +103,14 @@ class StructuredOutputsParams:
                 raise InvalidArgumentError(f"choice[{at}] must be str, not {type(text).__name__}")
             check_text(f"choice[{at}]", text)
 
+    def all_constraints_none(self) -> bool:
+        """Tell whether nothing is asked for, which is never so: vLLM's name."""
+        return all(getattr(self, kind) is None for kind in _KINDS)
+
+    def all_non_structural_tag_constraints_none(self) -> bool:
+        """Tell whether what is asked for is a structural tag: vLLM's name."""
+        return all(getattr(self, kind) is None for kind in _KINDS if kind != "structural_tag")
+
     @property
     def key(self) -> StructuredOutputKey:
         """What is to be compiled."""

@@ -72,6 +72,7 @@ class StructuredOutputRequest:
         "request_id",
         "stop_token_ids",
         "tokenizer",
+        "trimmed",
     )
 
     def __init__(
@@ -113,6 +114,8 @@ class StructuredOutputRequest:
         """What must live as long as the request: its backend."""
         self.gate, self.position = gate, position
         self.begun_at = time.perf_counter()
+        self.trimmed = 0
+        """How many tokens of a thought `take_thought` has taken, until somebody asks."""
         # For each token, where the gate was before it and how many steps the grammar took.
         self._trail: list[tuple[GatePosition, int]] = []
 
@@ -261,6 +264,19 @@ class StructuredOutputRequest:
             self.position = position
         self._update_native()
         return True
+
+    def take_thought(self, tokens: Sequence[int]) -> int:
+        """Take the tokens before the first that the grammar has to read, and return how many they are."""
+        gate, position = self.gate, self.position
+        if gate is None or position is None:
+            return 0
+        count = 0
+        for token in tokens:
+            position, feed = gate.step(position, operator.index(token))
+            if feed is not None:
+                break
+            count += 1
+        return count if self.accept(tokens[:count]) else 0
 
     def count_taken(self, tokens: Sequence[int]) -> int:
         """Return how many of some tokens would be taken if they fit: those after the end are ignored."""

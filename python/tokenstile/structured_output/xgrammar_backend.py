@@ -8,16 +8,19 @@ Both are `StructuredOutputBackend` and go through the conformance suite like any
 from __future__ import annotations
 
 import asyncio
+import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile.lark import lark_to_ebnf
-from tokenstile.structured_output.backend import TokenstileBackend, TokenstileGrammar
+from tokenstile.structured_output.backend import TokenstileBackend
 from tokenstile.structured_output.composite import CompositeGrammar
 from tokenstile.structured_output.contract import BackendContext
 from tokenstile.structured_output.key import GrammarType
+from tokenstile.structured_output.measured import MeasuredGrammar, Measurements
 from tokenstile.structured_output.single_sequence import CompiledGrammar, GrammarCompiler, GrammarMatcher
 from tokenstile.structured_output.tokenizers import TOKENIZERS
+from tokenstile.structured_output.xgrammar_grammar import XGrammarGrammar
 from tokenstile.tokenizer_info import TokenizerInfo, VocabType
 
 if TYPE_CHECKING:
@@ -41,40 +44,13 @@ __all__ = [
 ]
 
 
-class XGrammarGrammar(TokenstileGrammar):
-    """One request's place in a grammar, with the methods of a matcher beside those of the contract."""
-
-    __slots__ = ("ctx", "vocab_size")
-
-    def __init__(
-        self,
-        matcher: _core.GrammarMatcher,
-        vocab_size: int | None = None,
-        ctx: _core.CompiledGrammar | None = None,
-    ) -> None:
-        super().__init__(matcher)
-        self.ctx = ctx or matcher.compiled_grammar
-        """What was compiled."""
-        self.vocab_size = vocab_size or self.ctx.tokenizer_info.vocab_size
-        """The number of logits."""
-
-    def accept_token(self, token_id: int) -> bool:
-        """Take a token; returns whether it fits."""
-        return self.matcher.accept_token(token_id)
-
-    def fill_next_token_bitmask(self, bitmask: Any, index: int = 0) -> bool:  # noqa: ANN401 - any array
-        """Write the mask of the tokens that can come next; returns whether it forbids any."""
-        return self.matcher.fill_next_token_bitmask(bitmask, index)
-
-    def fresh(
-        self, stop_token_ids: Collection[int] | None = None, max_tokens: int | None = None
-    ) -> XGrammarGrammar:
-        """Make a second grammar at the start."""
-        return XGrammarGrammar(super().fresh(stop_token_ids, max_tokens).matcher, self.vocab_size, self.ctx)
-
-
 class XGrammarBackend(TokenstileBackend):
-    """A backend for one tokenizer, which may be any object that `TokenizerInfo.from_tokenizer` reads."""
+    """A backend for one tokenizer, which may be any object that `TokenizerInfo.from_tokenizer` reads.
+
+    With ``measure`` its grammars count and time what is done with them, for `get_stats`; without it they are plain.
+    ``count_decided`` also counts, for each mask, how many tokens are decided without the context, which takes longer
+    than the mask.
+    """
 
     name: ClassVar[str] = "tokenstile"
 
@@ -87,6 +63,9 @@ class XGrammarBackend(TokenstileBackend):
         max_threads: int = 8,
         cache_limit_mb: int = 512,
         spelling: Spelling | None = None,
+        *,
+        measure: bool = True,
+        count_decided: bool = False,
     ) -> None:
         known = TOKENIZERS.find(tokenizer, vocab_size)
         self.tokenizer_info = known.info
@@ -100,6 +79,7 @@ class XGrammarBackend(TokenstileBackend):
             encode=known.encode,
         )
         super().__init__(context)
+        self.measurements = Measurements(counts_decided=count_decided) if measure or count_decided else None
 
     def compile_grammar(
         self,
@@ -111,10 +91,27 @@ class XGrammarBackend(TokenstileBackend):
         cancel: _core.CancelToken | None = None,
     ) -> XGrammarGrammar:
         """Compile a grammar, and return the place of a request at its start."""
+        started = time.perf_counter()
         grammar = super().compile_grammar(
             grammar_type, grammar_spec, stop_token_ids, timeout=timeout, cancel=cancel
         )
-        return XGrammarGrammar(grammar.matcher, self.context.vocab_size)
+        if self.measurements is None:
+            return XGrammarGrammar(grammar.matcher, self.context.vocab_size)
+        self.measurements.observe("compile_call", time.perf_counter() - started)
+        return MeasuredGrammar(grammar.matcher, self.context.vocab_size, None, self.measurements)
+
+    def get_stats(self) -> dict[str, float]:
+        """Return what was compiled and how often the cache had it, the pool of bitmasks, and what was measured.
+
+        Numbers of calls and tokens are ``masks``, ``accepts``, ``rejects``, ``rollbacks``, ``jump_forward_texts`` and
+        others; ``mask_seconds``, ``accept_seconds`` and ``compile_call_seconds`` are sums, each with ``_p50`` and
+        ``_p99``.
+        """
+        stats = super().get_stats()
+        stats["cache_hits"] = max(stats["requests"] - stats["compilations"], 0)
+        if self.measurements is not None:
+            stats.update(self.measurements.get_stats())
+        return stats
 
     def _convert_lark_to_ebnf(self, lark_grammar: str) -> str:
         """Return the EBNF text of a Lark text."""

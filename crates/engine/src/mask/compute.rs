@@ -197,7 +197,7 @@ impl Generation {
         is_apart
     }
 
-    fn add_token_set(&self, set: u32, alive: &mut Vec<u32>) {
+    pub(super) fn add_token_set(&self, set: u32, alive: &mut Vec<u32>) {
         let set = &self.machine().token_sets[set as usize];
         let count = self.tokens().len() as u32;
         if set.negated {
@@ -208,7 +208,7 @@ impl Generation {
     }
 
     /// The token table of a saturated state.
-    fn table(&self, state: TerminalId) -> &Arc<TerminalTable> {
+    pub(super) fn table(&self, state: TerminalId) -> &Arc<TerminalTable> {
         let common = self.tokens().index().common_table(state);
         common.unwrap_or_else(|| self.terminals().table_slot(state)).get_or_init(|| {
             if let Some(plain) = self.terminals().plain(state) {

@@ -16,11 +16,13 @@
 //!   [`stay`]: the tokens that it finds; [`counted`]: strings that count their characters.
 //! - [`spaced`]: tables of what stands behind spaces.
 //! - [`shared`]: the tables that grammars of one vocabulary share.
+//! - [`decided`]: how much of a mask the terminals decide by themselves, for people.
 
 mod allowance;
 mod by_configs;
 mod compute;
 mod counted;
+mod decided;
 mod doubtful;
 mod fan;
 mod near;
@@ -38,6 +40,7 @@ mod walker;
 
 pub(crate) use allowance::Failures;
 pub(crate) use compute::KeptMask;
+pub use decided::{Decided, DecidedByTerminal, DecidedTokens};
 pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
 pub(crate) use rows::{Row, Rows, clear_bit, has_bit, set_bit};
