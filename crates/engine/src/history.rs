@@ -20,6 +20,8 @@ pub(crate) struct Step {
     pub(crate) config: SetId,
     /// Whether a stop token has ended the text.
     pub(crate) stopped: bool,
+    /// Whether rules closed after it that end only where their tokens have run out.
+    pub(crate) closed: bool,
     /// How many tokens there have been.
     pub(crate) tokens: u32,
 }
@@ -53,6 +55,15 @@ impl History {
     #[inline]
     pub(crate) fn last(&self) -> Step {
         self.tail[self.tail.len() - 1]
+    }
+
+    /// The oldest step: the start.
+    pub(crate) fn first(&self) -> Step {
+        let mut oldest = self.full.as_ref();
+        while let Some(before) = oldest.and_then(|chunk| chunk.before.as_ref()) {
+            oldest = Some(before);
+        }
+        oldest.map_or(self.tail[0], |chunk| chunk.steps[0])
     }
 
     pub(crate) fn push(&mut self, step: Step) {
@@ -110,7 +121,7 @@ mod tests {
     use super::*;
 
     fn step(at: u32) -> Step {
-        Step { config: SetId(at), stopped: at.is_multiple_of(7), tokens: at }
+        Step { config: SetId(at), stopped: at.is_multiple_of(7), closed: false, tokens: at }
     }
 
     fn filled(len: u32) -> History {

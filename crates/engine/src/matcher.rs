@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use crate::budget::{BudgetError, TokenBudget};
 use crate::carry::Carrier;
 use crate::compiled::CompiledGrammar;
-use crate::config::{SetId, SymbolKind};
+use crate::config::{SetId, Settled, SymbolKind};
 use crate::generation::Generation;
 use crate::history::{History, Step};
 use crate::mask::{DecidedTokens, KeptMask, clear_bit, has_bit, set_bit};
@@ -52,7 +52,14 @@ pub struct RollbackError {
 
 /// A piece of the text, for captures.
 #[derive(Clone, Debug)]
-enum Piece {
+struct Piece {
+    text: PieceText,
+    /// Whether rules closed after it that end only where their tokens have run out.
+    closed: bool,
+}
+
+#[derive(Clone, Debug)]
+enum PieceText {
     Token(TokenId),
     Bytes(Arc<[u8]>),
     Stop,
@@ -138,8 +145,8 @@ impl Matcher {
         is_affordable(reached.config).then(|| {
             let leads_on = |config| left.is_none_or(|left| self.leads_on(config, left.saturating_sub(cost)));
             let may = |config, is_cut: bool| is_affordable(config) && (!is_cut || leads_on(config));
-            let config = self.generation.settle(reached.config, reached.tokens, may);
-            Step { config, ..reached }
+            let Settled { config, closed } = self.generation.settle(reached.config, reached.tokens, may);
+            Step { config, closed, ..reached }
         })
     }
 
@@ -171,8 +178,8 @@ impl Matcher {
     /// A matcher at the start of a text.
     pub fn new(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Self {
         let generation = compiled.current();
-        let start =
-            Step { config: generation.settle(generation.start(), 0, |_, _| true), stopped: false, tokens: 0 };
+        let Settled { config, closed } = generation.settle(generation.start(), 0, |_, _| true);
+        let start = Step { config, stopped: false, closed, tokens: 0 };
         let stop_tokens = match options.stop_tokens {
             Some(tokens) => known_once(tokens, compiled.vocab().len()),
             None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
@@ -232,11 +239,9 @@ impl Matcher {
         };
         self.history.push(next);
         if self.captures {
-            self.pieces.push(if next.stopped && next.config == before.config {
-                Piece::Stop
-            } else {
-                Piece::Token(TokenId(token))
-            });
+            let is_stop = next.stopped && next.config == before.config;
+            let text = if is_stop { PieceText::Stop } else { PieceText::Token(TokenId(token)) };
+            self.pieces.push(Piece { text, closed: next.closed });
         }
         self.tidy();
         true
@@ -259,12 +264,17 @@ impl Matcher {
         }
         let bytes = self.compiled.vocab().token_bytes(TokenId(token));
         let config = self.generation.step_token(from.config, TokenId(token), bytes);
-        (config != SetId::DEAD).then_some(Step { config, stopped: false, tokens: from.tokens + 1 })
+        (config != SetId::DEAD).then_some(Step {
+            config,
+            stopped: false,
+            closed: false,
+            tokens: from.tokens + 1,
+        })
     }
 
     fn reach_by_stop_token(&self, from: Step, token: u32) -> Option<Step> {
         let (config, generation) = (from.config, &self.generation);
-        let step = |config, stopped| Step { config, stopped, tokens: from.tokens + 1 };
+        let step = |config, stopped| Step { config, stopped, closed: false, tokens: from.tokens + 1 };
         if generation.sets().ends(config) && !self.terminate_without_stop_token {
             return Some(step(config, true));
         }
@@ -317,7 +327,7 @@ impl Matcher {
             return false;
         }
         // A string is no token, and rules do not count it.
-        let reached = Step { config, ..self.last() };
+        let reached = Step { config, closed: false, ..self.last() };
         let spelled = || self.budget.as_ref().map_or(0, |budget| budget.spell(bytes));
         let cost = tokens.unwrap_or_else(spelled);
         let Some(next) = self.arrive(self.last(), reached, cost, self.tokens_left()) else {
@@ -327,7 +337,7 @@ impl Matcher {
         self.note_uneven(cost);
         self.history.push(next);
         if self.captures {
-            self.pieces.push(Piece::Bytes(bytes.into()));
+            self.pieces.push(Piece { text: PieceText::Bytes(bytes.into()), closed: next.closed });
         }
         self.tidy();
         true

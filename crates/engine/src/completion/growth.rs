@@ -21,6 +21,8 @@ const MOST_BYTES: usize = 128;
 struct Sizes<'g> {
     generation: &'g Generation,
     costs: &'g NodeCosts,
+    /// By node: what it costs; nothing where tokens must have been spent, as there is another way beside.
+    own: Vec<u32>,
     /// The least bytes from a node to the end of its rule.
     least: Vec<u32>,
     lists: Vec<ListSizes>,
@@ -51,13 +53,16 @@ pub(super) struct Growth {
 pub(super) fn growth(generation: &Generation, costs: &NodeCosts, shortest: &mut Shortest) -> Growth {
     let machine = generation.machine();
     let bytes = (generation.longest_token() as usize).min(MOST_BYTES);
-    let mut sizes = Sizes { generation, costs, least: least_bytes(generation, shortest), lists: Vec::new() };
+    let own = |(&cost, &is_shut): (&u32, &bool)| if is_shut { 0 } else { cost };
+    let own = costs.nodes.iter().zip(&costs.shut).map(own).collect();
+    let least = least_bytes(generation, shortest);
+    let mut sizes = Sizes { generation, costs, own, least, lists: Vec::new() };
     for list in 0..machine.lists.len() as u32 {
         let list = sizes.list(ListId(list), shortest);
         sizes.lists.push(list);
     }
     let edges = sizes.edges(shortest);
-    let mut by_bytes: Vec<Vec<u32>> = vec![costs.nodes.to_vec()];
+    let mut by_bytes: Vec<Vec<u32>> = vec![sizes.own.to_vec()];
     while by_bytes.len() <= bytes {
         by_bytes.push(sizes.with_one_more(&by_bytes, &edges));
     }
@@ -177,7 +182,7 @@ impl Sizes<'_> {
         let machine = self.generation.machine();
         let node = &machine.nodes[id];
         let bytes = known.len();
-        let own = |node: NodeId| self.costs.nodes[node.0 as usize];
+        let own = |node: NodeId| self.own[node.0 as usize];
         // What a node may cost if at least so many of some bytes were read before it.
         let behind = |node: NodeId, least: u32, bytes: usize| {
             let read = (least as usize).max(1);

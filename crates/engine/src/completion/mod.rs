@@ -255,6 +255,9 @@ impl Completion {
         let unknown = Cost { least: NO_END, most: 0, after_token: 0 };
         let mut cost = if generation.sets().ends(set) { Cost::NOTHING } else { unknown };
         for &(symbol, rest) in generation.sets().items(set) {
+            if self.is_shut(generation, symbol) {
+                continue;
+            }
             let Known { shortest, places, sets, .. } = known;
             let mut parts = Parts { shortest, speller: self.speller(), rules: &self.nodes.rules };
             let own = match symbol.kind() {
@@ -274,6 +277,15 @@ impl Completion {
             cost = cost.or(sets[&rest].behind(own, if is_of_key { 0 } else { after }));
         }
         cost
+    }
+
+    /// Whether a stack waits for tokens to be spent: as long as it does another is there beside it.
+    fn is_shut(&self, generation: &Generation, symbol: Symbol) -> bool {
+        match symbol.kind() {
+            SymbolKind::Token(set) => generation.machine().token_sets[set as usize].is_spent(),
+            SymbolKind::Frame(node, _) => self.nodes.shut[node.0 as usize],
+            SymbolKind::Terminal(_) => false,
+        }
     }
 
     /// What may be left of a symbol after any token, itself being so much before it.

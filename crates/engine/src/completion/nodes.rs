@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use tokenstile_grammar::machine::{Label, Machine, MachineRuleId, NodeId};
+use tokenstile_grammar::machine::{Edge, Label, Machine, MachineRuleId, Node, NodeId};
 
 use super::Parts;
 use super::growth::{Growth, growth, needs_keys};
@@ -23,6 +23,8 @@ pub(crate) struct NodeCosts {
     pub(crate) rules: Box<[u32]>,
     /// By token set.
     pub(crate) token_sets: Box<[u32]>,
+    /// By node: whether all that goes on there waits for tokens to be spent. Such a way is one beside others, and costs nothing.
+    pub(crate) shut: Box<[bool]>,
     /// By list: whether it may need keys that are unlike those before them.
     pub(crate) needs_keys: Box<[bool]>,
     /// How much tokens can add; nothing if nobody asks.
@@ -134,6 +136,7 @@ impl<'s> Solver<'s> {
             nodes: vec![NO_END; count].into(),
             rules: vec![NO_END; machine.rules.len()].into(),
             token_sets,
+            shut: machine.nodes.iter().map(|node| is_shut(machine, node)).collect(),
             needs_keys: machine.lists.iter().map(needs_keys).collect(),
             growth: Growth::default(),
         };
@@ -247,13 +250,25 @@ impl<'s> Solver<'s> {
     }
 }
 
+/// Whether a node leads nowhere but to spent tokens.
+fn is_shut(machine: &Machine, node: &Node) -> bool {
+    let is_spent =
+        |edge: &Edge| matches!(edge.label, Label::Token(set) if machine.token_sets[set as usize].is_spent());
+    let is_plain = !node.accepting && node.jumps.is_empty() && node.next().is_none();
+    is_plain && !node.edges.is_empty() && node.edges.iter().all(is_spent)
+}
+
 /// What a token of each set costs: one, if there is one that may be read there.
 fn token_set_costs(generation: &Generation, speller: &Speller<'_>) -> Box<[u32]> {
     let tokens = generation.tokens();
     let cost = |set: &tokenstile_grammar::ir::TokenSet| {
         let is_taken =
             |token| generation.takes_token(set, TokenId(token)) && !speller.barred.contains(&token);
-        let may_come = !set.negated || (0..tokens.len() as u32).any(is_taken);
+        let may_come = match set.negated {
+            true => (0..tokens.len() as u32).any(is_taken),
+            // When its rule will have had its tokens is not known.
+            false => !set.is_spent(),
+        };
         if may_come { 1 } else { NO_END }
     };
     generation.machine().token_sets.iter().map(cost).collect()

@@ -6,6 +6,8 @@
 //! so that it ends; unless no other stack is left, because it cannot end here. Then it goes on until it can. Of rules that
 //! cannot all end, those end that began last.
 //!
+//! A rule that could only end with a marker closes without it where it has another way out, see [`super::spent`].
+//!
 //! A matcher with a budget says which stacks it can still complete. A rule that could only end where too many tokens would
 //! be needed goes on as well: the budget comes first.
 //!
@@ -54,21 +56,24 @@ fn frame_since(symbol: Symbol, began: u32) -> Symbol {
     }
 }
 
+/// What became of a configuration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settled {
+    pub(crate) config: SetId,
+    /// Whether rules closed that end only where their tokens have run out.
+    pub(crate) closed: bool,
+}
+
 impl Generation {
     /// The configuration after so many tokens, where `config` was reached by the bytes of the last. `may` says of a set of
     /// some of its stacks whether the others may be dropped, where it is told whether there may be such among these as only
     /// go on from where those of the set may end: they are in rules that were entered just now.
-    pub(crate) fn settle(&self, config: SetId, tokens: u32, may: impl Fn(SetId, bool) -> bool) -> SetId {
+    pub(crate) fn settle(&self, config: SetId, tokens: u32, may: impl Fn(SetId, bool) -> bool) -> Settled {
         if !self.machine().counts_tokens || self.deadline(config) > tokens {
-            return config;
+            return Settled { config, closed: false };
         }
         let began = tokens.saturating_add(1);
-        let entered = |symbol| match self.counted_frame(symbol) {
-            Some((_, JUST_NOW)) => Some(frame_since(symbol, began)),
-            _ => Some(symbol),
-        };
-        let is_settled = |set| self.deadline(set) > JUST_NOW;
-        let settled = self.rewrite(config, &mut FxHashMap::default(), is_settled, entered);
+        let (settled, closed) = self.with_closed(self.with_beginnings(config, began), tokens);
         let overdue = self.overdue(settled, tokens);
         let entered_just_now = overdue.last().is_some_and(|last| last.0 == began);
         let mut overdue: Vec<Symbol> = overdue.into_iter().map(|(_, frame)| frame).collect();
@@ -81,9 +86,36 @@ impl Generation {
             common >> (number - 1) & 1 == 0
         });
         let is_left = |config| !entered_just_now || self.goes_on(config);
-        self.without_frames(settled, tokens, &overdue, |config| {
+        let config = self.without_frames(settled, tokens, &overdue, |config| {
             is_left(config) && may(config, entered_just_now)
-        })
+        });
+        Settled { config, closed }
+    }
+
+    /// The same configuration where the frames of rules that were entered just now say when they began.
+    fn with_beginnings(&self, config: SetId, began: u32) -> SetId {
+        let entered = |symbol| match self.counted_frame(symbol) {
+            Some((_, JUST_NOW)) => Some(frame_since(symbol, began)),
+            _ => Some(symbol),
+        };
+        let is_settled = |set| self.deadline(set) > JUST_NOW;
+        self.rewrite(config, &mut FxHashMap::default(), is_settled, entered)
+    }
+
+    /// The same configuration with what follows the rules that close here because they have had their tokens, and whether
+    /// there are any.
+    fn with_closed(&self, config: SetId, tokens: u32) -> (SetId, bool) {
+        let (mut config, mut closed) = (config, false);
+        // What follows may be a rule that may have no tokens at all.
+        loop {
+            let behind = self.behind_spent(config, tokens);
+            let more = self.with_beginnings(behind, tokens.saturating_add(1));
+            let union = self.sets().union(config, more);
+            if union == config {
+                return (config, closed);
+            }
+            (config, closed) = (union, true);
+        }
     }
 
     /// The same configuration where no frame says when its rule began. Both read the same, and are completed alike.
@@ -124,7 +156,8 @@ impl Generation {
     fn goes_on(&self, config: SetId) -> bool {
         let reads = |symbol: Symbol| match symbol.kind() {
             SymbolKind::Terminal(state) => !self.terminals().row(state).is_empty(),
-            _ => true,
+            SymbolKind::Token(_) => !self.is_spent_mark(symbol),
+            SymbolKind::Frame(..) => true,
         };
         self.sets().ends(config) || self.sets().items(config).iter().any(|item| reads(item.0))
     }
@@ -153,7 +186,7 @@ impl Generation {
     }
 
     /// The number of tokens after which the rule of a frame has to end.
-    fn deadline_of(&self, symbol: Symbol) -> u32 {
+    pub(super) fn deadline_of(&self, symbol: Symbol) -> u32 {
         match self.counted_frame(symbol) {
             None => NEVER,
             Some((_, JUST_NOW)) => 0,
@@ -162,7 +195,7 @@ impl Generation {
     }
 
     /// The least of the deadlines in a set.
-    fn deadline(&self, set: SetId) -> u32 {
+    pub(super) fn deadline(&self, set: SetId) -> u32 {
         let least = |at: SetId, known: &FxHashMap<SetId, u32>| {
             let of_item = |&(symbol, rest): &Item| self.deadline_of(symbol).min(known[&rest]);
             self.sets().items(at).iter().map(of_item).min().unwrap_or(NEVER)

@@ -13,6 +13,7 @@
 //! - [`truncate`]: the top of a stack, for masks.
 //! - [`lists`]: places in lists of members.
 //! - [`deadlines`]: rules that may take so many tokens.
+//! - [`spent`]: what follows where one of them has had its tokens.
 //! - [`distinct`]: arrays of which no two items are equal.
 //! - [`rewrite`](mod@rewrite): a configuration with other frames, and what is known of one from the bottom up.
 //! - [`within`]: reading without a number for each byte, as far as no terminal ends.
@@ -25,13 +26,14 @@ mod distinct;
 mod lists;
 mod rewrite;
 mod sets;
+mod spent;
 mod step;
 mod symbol;
 mod truncate;
 mod unions;
 mod within;
 
-pub(crate) use deadlines::Deadlines;
+pub(crate) use deadlines::{Deadlines, Settled};
 pub(crate) use distinct::{Copies, Crossing, Distinct};
 pub(crate) use lists::{KnownCut, Lists, PartCosts, PlaceCosts};
 pub(crate) use sets::{Holes, Item, SetId, Sets};

@@ -150,10 +150,12 @@ impl Generation {
 
     /// The sets of tokens of which one may be read as a whole.
     pub(crate) fn named_tokens(&self, config: SetId) -> impl Iterator<Item = &TokenSet> {
-        self.sets().items(config).iter().filter_map(|(symbol, _)| match symbol.kind() {
+        let set = |symbol: Symbol| match symbol.kind() {
             SymbolKind::Token(set) => Some(&self.machine().token_sets[set as usize]),
             _ => None,
-        })
+        };
+        let items = self.sets().items(config).iter();
+        items.filter_map(move |item| set(item.0)).filter(|set| !set.is_spent())
     }
 
     /// The configuration after `token` was read as a whole, by those of the grammar's token sets for which `may` says

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result, passes};
 
-use super::{Matcher, Piece};
+use super::{Matcher, Piece, PieceText};
 use crate::compiled::CompiledGrammar;
 use crate::oracle::{Capture, Ended, Mark, Oracle, OracleState, Waiting};
 
@@ -71,18 +71,21 @@ fn read(
     piece: &Piece,
     budget: &Budget,
 ) -> Result<()> {
-    match piece {
-        Piece::Token(token) => match compiled.vocab().token_bytes(*token) {
+    match &piece.text {
+        PieceText::Token(token) => match compiled.vocab().token_bytes(*token) {
             [] => state.advance_special(compiled.vocab().token_text(*token), token.0),
             bytes => state.advance_token(bytes, token.0),
         },
-        Piece::Bytes(bytes) => {
+        PieceText::Bytes(bytes) => {
             for part in bytes.chunks(STEPS_A_LOOK) {
                 state.advance_bytes(part);
                 check_captures(state, budget)?;
             }
         }
-        Piece::Stop => {}
+        PieceText::Stop => {}
+    }
+    if piece.closed {
+        state.spend_tokens();
     }
     Ok(())
 }
@@ -113,8 +116,11 @@ struct ReadStep {
 }
 
 impl CaptureReader {
-    fn new(compiled: &CompiledGrammar) -> Result<Self> {
-        let state = oracle(compiled)?.into_start();
+    fn new(compiled: &CompiledGrammar, closes_at_start: bool) -> Result<Self> {
+        let mut state = oracle(compiled)?.into_start();
+        if closes_at_start {
+            state.spend_tokens();
+        }
         Ok(CaptureReader { state, steps: Vec::new(), waiting: Vec::new(), told: Vec::new() })
     }
 
@@ -206,6 +212,9 @@ impl Matcher {
         let budget = no_limits();
         let oracle = oracle(&self.compiled)?;
         let mut state = oracle.start();
+        if self.history.first().closed {
+            state.spend_tokens();
+        }
         for (at, piece) in self.pieces.iter().enumerate() {
             read(&mut state, &self.compiled, piece, &budget)?;
             if at % STEPS_A_LOOK == 0 {
@@ -217,10 +226,10 @@ impl Matcher {
             (true, false) => state.captures_within(&budget)?,
             (true, true) => state.captures_at_end(&budget)?,
         };
-        let length = |piece: &Piece| match piece {
-            Piece::Token(token) => self.compiled.vocab().token_text(*token).len(),
-            Piece::Bytes(bytes) => bytes.len(),
-            Piece::Stop => 0,
+        let length = |piece: &Piece| match &piece.text {
+            PieceText::Token(token) => self.compiled.vocab().token_text(*token).len(),
+            PieceText::Bytes(bytes) => bytes.len(),
+            PieceText::Stop => 0,
         };
         let mut end = 0;
         let mut ends = Vec::with_capacity(self.pieces.len());
@@ -234,7 +243,7 @@ impl Matcher {
     /// Has captures read as the text goes on, for [`Matcher::new_captures`].
     pub fn watch_captures(&mut self) -> Result<()> {
         if self.captures && self.reader.is_none() {
-            self.reader = Some(Box::new(CaptureReader::new(&self.compiled)?));
+            self.reader = Some(Box::new(CaptureReader::new(&self.compiled, self.history.first().closed)?));
         }
         Ok(())
     }

@@ -145,6 +145,9 @@ impl OracleState<'_> {
         if item.at == START && item.origin == set && called() {
             return true;
         }
+        if self.nodes.is_spent(item.node) {
+            return has(item.origin, Item { at: START, ..item });
+        }
         if self.nodes.calls_into(item.node, item.at).is_empty() && !self.nodes.reads_and_calls(item.node) {
             // It has read bytes, or a token, since it began.
             return item.origin < set && has(item.origin, Item { at: START, ..item });

@@ -187,6 +187,17 @@ impl OracleState<'_> {
 
     /// Closes `seeds` under calling and returning, and makes them the last set.
     fn push_set(&mut self, seeds: Vec<Item>) {
+        self.push_closed(seeds, false);
+    }
+
+    /// Goes on behind spent tokens as well: here rules that count theirs have had them.
+    pub fn spend_tokens(&mut self) {
+        if let Some(last) = self.sets.pop() {
+            self.push_closed(last.items.clone(), true);
+        }
+    }
+
+    fn push_closed(&mut self, seeds: Vec<Item>, is_spent: bool) {
         let here = self.sets.len() as SetId;
         let mut set = Set { offset: self.text.len(), ..Set::default() };
         for item in seeds {
@@ -195,10 +206,19 @@ impl OracleState<'_> {
         let mut next = 0;
         while let Some(&item) = set.items.get(next) {
             next += 1;
+            if is_spent && item.at == START && self.nodes.is_spent(item.node) {
+                set.add(Item { at: 1, ..item });
+            }
             if self.nodes.is_end(item.node, item.at) {
                 self.end(&mut set, item, here);
+                if is_spent && item.origin == here {
+                    self.end_at_once(&mut set, item.node);
+                }
             }
             self.call(&mut set, item, here);
+            if is_spent {
+                self.pass_at_once(&mut set, item, here);
+            }
         }
         set.items_so_far = self.item_count() + set.items.len();
         self.sets.push(Arc::new(set));
@@ -210,6 +230,27 @@ impl OracleState<'_> {
             let callers = self.sets[item.origin as usize].callers.get(&item.node);
             for &(caller, after) in callers.into_iter().flatten() {
                 set.add(Item { at: after, ..caller });
+            }
+        }
+    }
+
+    /// Moves those who called a node that ended where it began.
+    fn end_at_once(&self, set: &mut Set, node: NodeId) {
+        let callers = set.callers.get(&node).cloned().unwrap_or_default();
+        for (caller, after) in callers.into_iter().filter(|(caller, _)| !self.nodes.is_repeat(caller.node)) {
+            set.add(Item { at: after, ..caller });
+        }
+    }
+
+    /// Moves an item whose call had ended before it was made.
+    fn pass_at_once(&self, set: &mut Set, item: Item, here: SetId) {
+        if self.nodes.is_repeat(item.node) {
+            return;
+        }
+        for (callee, after) in self.nodes.calls(item.node, item.at) {
+            let ended = set.ended.get(&callee).into_iter().flatten();
+            if ended.into_iter().any(|ended| ended.origin == here) {
+                set.add(Item { at: after, ..item });
             }
         }
     }

@@ -231,6 +231,11 @@ impl Nodes {
         at == START && matches!(&self.all[node.index()], Node::Token(set) if !set.spelled)
     }
 
+    /// Whether the node stands for tokens that are spent.
+    pub(super) fn is_spent(&self, node: NodeId) -> bool {
+        matches!(&self.all[node.index()], Node::Token(set) if set.is_spent())
+    }
+
     /// Whether a token may be read as a whole.
     pub(super) fn takes_token(&self, node: NodeId, at: At) -> bool {
         at == START && matches!(&self.all[node.index()], Node::Token(_))
@@ -352,7 +357,8 @@ fn generates_given(node: &Node, known: &[bool]) -> bool {
         Node::Dfa(dfa) => !dfa.is_empty(),
         Node::AtMost(texts) => !texts.is_empty(),
         Node::JsonText(text) => !text.is_empty(),
-        Node::Token(set) => set.negated || !set.ids.is_empty(),
+        // The text goes on behind spent tokens as well.
+        Node::Token(set) => set.negated || !set.ids.is_empty() || set.is_spent(),
         Node::Seq(items) => items.iter().all(|item| known[item.index()]),
         Node::Alt(items) => items.iter().any(|item| known[item.index()]),
         Node::Repeat { body, min, .. } => *min == 0 || known[body.index()],

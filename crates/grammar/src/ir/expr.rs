@@ -270,6 +270,16 @@ impl TokenSet {
         TokenSet { ids: ids.into(), negated, spelled: false }
     }
 
+    /// No token at all: the end of a rule's text where a rule around it has had its `max_tokens`, and nowhere else.
+    pub fn spent() -> Self {
+        TokenSet::new(Vec::new(), false)
+    }
+
+    /// Whether the set is [`TokenSet::spent`].
+    pub fn is_spent(&self) -> bool {
+        self.ids.is_empty() && !self.negated
+    }
+
     /// Special tokens beside their text.
     pub fn beside_text(ids: &[u32]) -> Self {
         TokenSet { spelled: true, ..TokenSet::new(ids.to_vec(), false) }

@@ -168,7 +168,7 @@ fn joined(items: impl IntoIterator<Item = impl fmt::Display>) -> String {
 fn tokens(set: &TokenSet) -> String {
     match (&*set.ids, set.negated) {
         ([], true) => "AnyToken()".to_owned(),
-        ([], false) => "[]".to_owned(),
+        ([], false) => "TokensSpent()".to_owned(),
         (ids, true) => format!("ExcludeToken({})", joined(ids)),
         (ids, false) => format!("Token({})", joined(ids)),
     }

@@ -25,6 +25,7 @@ pub mod analysis;
 pub mod booleans;
 pub mod build;
 mod build_lists;
+mod closing;
 pub mod dispatch;
 mod edge_bytes;
 pub mod finish;
@@ -54,6 +55,7 @@ use crate::ir::Grammar;
 use crate::limits::Budget;
 use crate::machine::Machine;
 
+pub(crate) use closing::without_marker;
 pub use ready::Ready;
 pub use spelled::Special;
 

@@ -4,15 +4,18 @@
 //!   a string of the body: `body & ~(body .+)`.
 //! - `max_chars=N`: the body and at most N code points, `body & .{0, N}`. XGrammar lets a rule overrun that cannot
 //!   end in time; here such a string is not in the language.
+//! - `lazy` and `max_tokens=N` together: a lazy rule cannot end but at its marker, so the tokens could run out and nothing
+//!   would end it. See [`super::closing`].
 //!
 //! Captures and temperatures say nothing about the language and stay, and so does `max_tokens`, which counts what only the
 //! engine sees, and `distinct_items`, which compares what the engine reads. But a conjunction becomes one automaton, in
 //! which the rules that it was made of are gone; so a rule that captures, advises on temperature, counts its tokens or
 //! compares its items cannot be used below one that is lazy or bounded.
 
+use super::closing::{Closing, closing};
 use super::{analysis, graph, linear};
 use crate::error::{Error, Result};
-use crate::ir::{Builder, Expr, Grammar, RuleId, RuleOptions};
+use crate::ir::{Builder, Expr, Grammar, RuleId, RuleOptions, TokenSet};
 use crate::limits::Budget;
 use crate::regular::CharSet;
 
@@ -35,15 +38,29 @@ pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
         budget.tick()?;
         let mut body = rule.body;
         let any = builder.class(CharSet::any());
+        let closes = match closing(&mut builder, &rule, budget)? {
+            Closing::Never => None,
+            Closing::After(text) => Some(text),
+        };
         if rule.options.lazy {
             let more = builder.repeat(any, 1, None);
             let longer = builder.seq([body, more]);
             let not_longer = builder.not(longer);
             body = builder.and([body, not_longer]);
         }
-        if let Some(most) = rule.options.max_chars {
-            let bounded = builder.repeat(any, 0, Some(most));
-            body = builder.and([body, bounded]);
+        let bounded = |builder: &mut Builder, body| match rule.options.max_chars {
+            None => body,
+            Some(most) => {
+                let bounded = builder.repeat(any, 0, Some(most));
+                builder.and([body, bounded])
+            }
+        };
+        body = bounded(&mut builder, body);
+        if let Some(text) = closes {
+            let text = bounded(&mut builder, text);
+            let spent = builder.token(TokenSet::spent());
+            let closed = builder.seq([text, spent]);
+            body = builder.alt([body, closed]);
         }
         builder.define(id, body, RuleOptions { lazy: false, max_chars: None, ..rule.options });
     }

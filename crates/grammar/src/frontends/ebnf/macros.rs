@@ -10,13 +10,14 @@
 //! | `FreeText("s", ..., before="t")` | text that holds none of the strings, not even one that would end in `t` |
 //! | `Bytes("\u00ff")` | bytes: the code points up to U+00FF stand for one byte each |
 //! | `AnyToken()` | any one token |
+//! | `TokensSpent()` | nothing, where a rule around it has had its `max_tokens` |
 //! | `Marker("text")` | the text, in which special tokens may stand for theirs; tags of `TagDispatch` with `markers=true` too |
 //! | `Format("date-time")` | the texts of a format of JSON Schema |
 //! | `Members(("key", required, value), ..., separator=",", ...)` | a list with conditions, see `members` |
 //! | `JsonText(e, "any")` | the JSON spellings of the texts of `e`, any expression: what may stand between quotes; with the escapes `"any"` (or nothing), `"canonical"` or `"least"` |
 //! | `AtMost(e, 9)` | the texts of `e` with at most so many code points |
 //!
-//! The last eight are our own, for what the printer could not say otherwise. Their names are free for rules. The
+//! From `FreeText` on they are our own, for what the printer could not say otherwise. Their names are free for rules. The
 //! first argument of the last two is an expression and no value, so it is the parser that reads it, as a group.
 
 use std::borrow::Cow;
@@ -44,6 +45,7 @@ pub(super) enum Macro {
     FreeText,
     Bytes,
     AnyToken,
+    TokensSpent,
     Marker,
     Decimals,
     Format,
@@ -51,7 +53,7 @@ pub(super) enum Macro {
 }
 
 impl Macro {
-    const ALL: [(&'static str, Macro); 13] = [
+    const ALL: [(&'static str, Macro); 14] = [
         ("Regex", Macro::Regex),
         ("Substring", Macro::Substring),
         ("TagDispatch", Macro::TagDispatch),
@@ -61,6 +63,7 @@ impl Macro {
         ("FreeText", Macro::FreeText),
         ("Bytes", Macro::Bytes),
         ("AnyToken", Macro::AnyToken),
+        ("TokensSpent", Macro::TokensSpent),
         ("Marker", Macro::Marker),
         ("Decimals", Macro::Decimals),
         ("Format", Macro::Format),
@@ -82,6 +85,7 @@ impl Macro {
             Macro::FreeText
                 | Macro::Bytes
                 | Macro::AnyToken
+                | Macro::TokensSpent
                 | Macro::Marker
                 | Macro::Decimals
                 | Macro::Format
@@ -152,6 +156,7 @@ pub(super) fn call(parser: &mut Parser<'_>, called: Macro, at: usize) -> Result<
         Macro::FreeText => call.free_text(),
         Macro::Bytes => call.bytes(),
         Macro::AnyToken => call.any_token(),
+        Macro::TokensSpent => call.tokens_spent(),
         Macro::Marker => call.marker(),
         Macro::Decimals => call.decimals(),
         Macro::Format => call.format(),
@@ -443,6 +448,13 @@ impl<'s> Call<'_, 's> {
             return self.refuse(argument.at, "`AnyToken` takes no arguments");
         }
         Ok(self.parser.builder.token(TokenSet::new(Vec::new(), true)))
+    }
+
+    fn tokens_spent(&mut self) -> Result<ExprId> {
+        if let Some(argument) = self.positional.first() {
+            return self.refuse(argument.at, "`TokensSpent` takes no arguments");
+        }
+        Ok(self.parser.builder.token(TokenSet::spent()))
     }
 
     fn decimals(&mut self) -> Result<ExprId> {

@@ -23,6 +23,9 @@
 //! is a shorter way, which is linear: text that holds none of the markers, and one of them. Only where markers overlap does
 //! the text before one of them have an automaton of its own.
 //!
+//! Where its tokens are counted (`max_tokens`) and run out, the rule closes without its marker, after any text of its body:
+//! that is a second alternative, see [`crate::passes::without_marker`].
+//!
 //! Only markers that begin with no other one are looked at, since the rule ends with the other one. Markers without end
 //! (`/x*y/`) are too many rules, so that a capture is refused there.
 
@@ -32,7 +35,8 @@ use rustc_hash::FxBuildHasher;
 use super::ast::{DocumentId, Marker, Node, NodeId};
 use super::lower::{Lowerer, Mode, Scope};
 use crate::error::{ErrorKind, Place, Result};
-use crate::ir::{Expr, ExprId, RuleId, RuleOptions};
+use crate::ir::{Expr, ExprId, RuleId, RuleOptions, TokenSet};
+use crate::passes::without_marker;
 use crate::regular::{CharSet, Dfa, FreeText, determinize};
 
 /// So many texts may a marker of different lengths have.
@@ -69,6 +73,9 @@ impl<'s> Lowerer<'s> {
     pub(super) fn end_with_marker(&mut self, mut ending: Ending<'s>, scope: &Scope<'s>) -> Result<()> {
         let body = ending.marker.body;
         let lowered = self.lower(body.first, &[body.root], scope, Mode::Terminal)?[0];
+        if ending.options.max_tokens.is_some() {
+            ending = self.close_in_time(ending, lowered);
+        }
         // It ends at its first chance in any case, and below by other means.
         ending.options.lazy = false;
         let is_captured = ending.options.capture.is_some() || ending.marker.capture.is_some();
@@ -89,6 +96,30 @@ impl<'s> Lowerer<'s> {
         let whole = self.builder.seq([before, marker]);
         self.builder.define(rule, whole, options);
         Ok(())
+    }
+
+    /// Lets the rule close without its marker where it has had its tokens, after any text of its body. What ends with the
+    /// marker gets a rule of its own, which is still to be defined.
+    fn close_in_time(&mut self, ending: Ending<'s>, marker: ExprId) -> Ending<'s> {
+        let Ending { rule, name, body, options, .. } = ending;
+        let RuleOptions { max_tokens, temperature, capture, max_chars, .. } = options;
+        let text = without_marker(&mut self.builder, body, marker);
+        let capture_of = RuleOptions { capture: capture.clone(), max_chars, ..RuleOptions::default() };
+        let text = if capture_of == RuleOptions::default() {
+            text
+        } else {
+            let closed = self.builder.declare(self.names.fresh(name));
+            self.builder.define(closed, text, capture_of);
+            self.builder.rule(closed)
+        };
+        let spent = self.builder.token(TokenSet::spent());
+        let closed = self.builder.seq([text, spent]);
+        let ended = self.builder.declare(self.names.fresh(name));
+        let whole = self.builder.rule(ended);
+        let whole = self.builder.alt([whole, closed]);
+        self.builder.define(rule, whole, RuleOptions { max_tokens, temperature, ..RuleOptions::default() });
+        let options = RuleOptions { capture, max_chars, ..RuleOptions::default() };
+        Ending { rule: ended, options, ..ending }
     }
 
     /// Whether the marker of a rule without captures may be a special token: it is one string after any text, so that what
