@@ -13,7 +13,8 @@ import tokenstile as xgr
 from tests.tool_calling_cases import cases, structural_tag
 from tokenstile import builtin_structural_tag, openai_tool_call_schema, tool_calling
 from tokenstile.structural_tag import StructuralTag
-from tokenstile.tool_calling.ending import end_with_calls
+from tokenstile.tool_calling.ending import MOST_CALLS, end_with_calls
+from tokenstile.tool_calling.reading import call_marks, without_repeats
 from tokenstile.tool_calling.template import Template
 
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
@@ -459,6 +460,30 @@ def test_calls_one_after_another():
     )
     assert all(accepts(tag, text) for text in (add, add + now, f"{add}\n{now}\n{add}"))
     assert not any(accepts(tag, text) for text in (f"{add}\n", f"Well, {add}", f"{add} and {now}"))
+
+
+@pytest.mark.parametrize("most", [1, 2, MOST_CALLS])
+def test_the_number_of_calls_is_bounded(most):
+    tag = end_with_calls(
+        tool_calling.get_model_structural_tag("qwen_3", [TOOL], "required", reasoning=False), most
+    )
+    call = '<tool_call>\n{"name": "add", "arguments": {}}\n</tool_call>'
+    assert accepts(tag, "\n".join([call] * most))
+    assert not accepts(tag, "\n".join([call] * (most + 1)))
+
+
+def test_calls_that_are_repeated():
+    marks = [call_marks("qwen_3", name) for name in ("add", "now")]
+    add, now = (
+        f'<tool_call>\n{{"name": "{name}", "arguments": {{"x": 1, "y": 2}}}}\n</tool_call>'
+        for name in ("add", "now")
+    )
+    swapped = add.replace('"x": 1, "y": 2', '"y": 2, "x": 1')
+    other = add.replace("1", "3")
+    assert without_repeats(f"{add}\n{now}\n{other}", marks) == f"{add}\n{now}\n{other}"
+    assert without_repeats(f"{add}\n{add}\n{now}", marks) == f"{add}\n\n{now}"
+    assert without_repeats(f"{add}\n{swapped}\n{add}", marks) == add
+    assert without_repeats("no call", marks) == "no call"
 
 
 @pytest.mark.parametrize("choice", ["auto", "none"])

@@ -52,4 +52,8 @@ class Finding:
 
 
 class SchemaWarning(UserWarning):
-    """A grammar allows more than its schema, because ``on_unsupported="warn"`` asked for it."""
+    """A schema does less than it seems to.
+
+    Its grammar allows more, because ``on_unsupported="warn"`` asked for it; or `tokenstile.check_schema` found a name
+    that looks like a keyword with a typing error, and says nothing.
+    """

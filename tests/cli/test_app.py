@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import os
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import pytest
 
 import tokenstile
 from tokenstile.cli import app as app_module
+from tokenstile.cli.outcome import console, escape
 
 COMMANDS = app_module._COMMANDS
 
@@ -108,3 +111,17 @@ def test_without_its_packages_it_names_the_extra():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "tokenstile[cli]" in done.stderr
+
+
+def test_every_text_is_shown_as_it_is():
+    for size in range(6):
+        for characters in itertools.product("\\[]a/", repeat=size):
+            text, out = "".join(characters), console()
+            out.file = io.StringIO()
+            out.print(f"[bold]{escape(text)}[/]x", end="")
+            assert out.file.getvalue() == text + "x"
+
+
+def test_what_to_install_is_said_in_full(run, monkeypatch):
+    monkeypatch.setattr("tokenstile.cli.vocabularies.embedded_gguf", lambda: None)
+    assert "tokenstile[gguf]" in run("tokenizer").err

@@ -94,3 +94,14 @@ def test_names_that_are_nothing(run, name):
     result = run("check", name, "--json")
     assert result.code == 2
     assert "no file or folder" in result.json["error"]["message"]
+
+
+def test_names_that_look_like_keywords(run):
+    schema = {"type": "object", "properties": {"a": {"minlength": 3}}, "propertys": {}, "note": 1}
+    result = run("check", json.dumps(schema))
+    assert result.code == 0
+    shown = " ".join(result.out.split())
+    assert 'did you mean "minLength"?' in shown
+    assert 'did you mean "properties"?' in shown
+    assert "note" not in result.out
+    assert not result.err

@@ -60,3 +60,9 @@ def test_grammars_of_tokens(run):
 def test_grammars_that_name_tokens_by_their_text(run):
     result = run("explain", 'root ::= "a" </s> "b"', "-T", "bytes", "-p", "a", "--json")
     assert [entry["id"] for entry in result.json["mask"]["shortest"]] == [256]
+
+
+def test_backslashes_before_brackets_are_shown(run):
+    result = run("explain", r'root ::= "\\[x" "[dim]" "\\"', "-T", "bytes")
+    assert r'"\\[x' in result.out
+    assert "[dim]" in result.out

@@ -223,12 +223,44 @@ def test_batch_tells_what_failed(run, says, tmp_path):
     assert second["text"] == "yes"
 
 
-@pytest.mark.parametrize("line", ["{", "1", '{"text": "x"}', '{"prompt": 1}', ""])
-def test_batch_lines_that_are_wrong(run, says, tmp_path, line):
+@pytest.mark.parametrize("line", ["{", "1", '{"text": "x"}', '{"prompt": 1}', '{"prompt": null}'])
+def test_batch_lines_that_are_wrong_get_an_error_each(run, says, tmp_path, line):
+    source, target = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text(f'"first"\n{line}\n{{"prompt": "last", "error": "mine"}}\n', encoding="utf-8")
+    says("yes")
+    result = run("generate", "--batch", source, "--output", target, "--json")
+    assert result.code == 1
+    assert result.json == {"total": 3, "resumed": 0, "written": 3, "failed": 1, "cut": 0}
+    answers = [json.loads(text) for text in target.read_text(encoding="utf-8").splitlines()]
+    assert [answer.get("text") for answer in answers] == ["yes", None, "yes"]
+    assert answers[1]["error"]["message"].startswith("line 2 ")
+    # The line that is wrong is looked at again, and no other.
+    assert run("generate", "--batch", source, "--output", target, "--json").json["resumed"] == 2
+
+
+def test_a_batch_without_prompts_is_refused(run, says, tmp_path):
     source = tmp_path / "in.jsonl"
-    source.write_text(line, encoding="utf-8")
+    source.write_text("\n", encoding="utf-8")
     says("yes")
     assert run("generate", "--batch", source, "--output", tmp_path / "out.jsonl").code == 2
+
+
+@pytest.mark.parametrize("option", ["--schema", "--ebnf", "--lark"])
+def test_names_of_no_file(run, says, option):
+    says("yes")
+    result = run("generate", "?", option, "nosuch.json")
+    assert result.code == 2
+    assert "there is no file 'nosuch.json'" in result.err
+
+
+def test_calls_of_tools_are_bounded_and_given_once(run, says):
+    call = '<tool_call>\n{"name": "weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
+    other = call.replace("Oslo", "Rome")
+    says("\n".join([call] * 30))
+    assert run("generate", "?", "--tool", json.dumps(WEATHER)).out == f"{call}\n"
+    says("\n".join([call, call, other]))
+    result = run("generate", "?", "--tool", json.dumps(WEATHER), "--max-calls", "3", "--max-tokens", "600")
+    assert (result.code, result.out) == (0, f"{call}\n\n{other}\n")
 
 
 @pytest.mark.parametrize("temperature", [0, 3.0])

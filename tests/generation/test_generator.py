@@ -260,6 +260,8 @@ def test_several_calls():
     calls = generate("?", Tools([get_temperature], parallel=True), loaded(f"{CALL}\n{other}"))
     assert [call.arguments["city"] for call in calls] == ["Rome", "Oslo"]
     assert len(generate("?", [get_temperature], loaded(f"{CALL}\n{other}"))) == 1
+    repeated = generate("?", Tools([get_temperature], parallel=True), loaded(f"{CALL}\n{CALL}\n{other}"))
+    assert repeated == calls
 
 
 def test_a_stream_of_calls():

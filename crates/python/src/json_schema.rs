@@ -9,6 +9,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 use serde_json::Value;
+use tokenstile_grammar::frontends::json_schema::keywords::MISSPELLED;
 use tokenstile_grammar::frontends::json_schema::{
     self as front_end, Finding, Formats, OnUnsupported, Options, Outcome, Spelling,
 };
@@ -114,7 +115,22 @@ pub(crate) fn check_schema<'py>(
     let limits = CompileLimits::from_python(limits)?.grammar;
     let report = interruptible(py, limits, |budget| front_end::check(&text, &options, budget))?;
     let report = report.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
+    warn_of_names(py, &report)?;
     to_python(py, report)
+}
+
+/// Warns of names that look like keywords with a typing error, if there are any.
+fn warn_of_names(py: Python<'_>, findings: &[Finding]) -> PyResult<()> {
+    let named = findings.iter().filter(|finding| finding.note.starts_with(MISSPELLED));
+    let lines: Vec<_> = named
+        .take(FINDINGS_IN_A_WARNING)
+        .map(|at| format!("at {:?}: {}: {}", at.pointer, at.keyword, at.note))
+        .collect();
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let category = py.import("tokenstile.schema_report")?.getattr("SchemaWarning")?;
+    PyErr::warn(py, &category, &CString::new(lines.join("; ").replace('\0', " "))?, 1)
 }
 
 /// The JSON text of anything that stands for a schema.

@@ -1,10 +1,11 @@
 """Many prompts from a file, to a file that can be gone on with.
 
 A line of the input is a prompt as a JSON string, or an object with ``prompt`` and, if wanted, ``id``. A line of the
-output has its number in ``index``, the ``prompt``, and the text or the error. Lines are written as they are done, in
-order. When the command is run again, lines that are there are not done again; those that failed, or that broke off when
-the process was ended, are. An output that belongs to another input, or that was written under another structure, is
-refused, and so is a file that is no output of this command.
+output has its number in ``index``, the ``prompt``, and the text or the error; a line of the input that is no prompt has
+an error in its place. Lines are written as they are done, in order. When the command is run again, lines that are there
+are not done again; those that failed, or that broke off when the process was ended, are. An output that belongs to
+another input, or that was written under another structure, is refused, and so is a file that is no output of this
+command.
 """
 
 import hashlib
@@ -72,21 +73,26 @@ def _read_lines(source: Path) -> list[dict[str, Any]]:
     lines = []
     for number, line in enumerate(source.read_text(encoding="utf-8").split("\n"), 1):
         if line.strip():
-            lines.append(_read_line(line, f"{source}, line {number}"))
+            lines.append(_read_line(line, number))
     if not lines:
         raise InvalidArgumentError(f"there is no prompt in {source}")
     return lines
 
 
-def _read_line(line: str, place: str) -> dict[str, Any]:
+def _read_line(line: str, number: int) -> dict[str, Any]:
+    """Read a prompt; what is none has no prompt, and an error in its place."""
     try:
         read = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidArgumentError(f"{place}: not JSON: {error}") from error
+        return _no_prompt(f"line {number} is not JSON: {error}")
     entry = {"prompt": read} if isinstance(read, str) else read
     if not isinstance(entry, dict) or not isinstance(entry.get("prompt"), str):
-        raise InvalidArgumentError(f'{place}: a line is a JSON string, or an object with a "prompt"')
-    return entry
+        return _no_prompt(f'line {number} is neither a JSON string nor an object with a text as its "prompt"')
+    return {name: entry[name] for name in ("prompt", "id") if name in entry}
+
+
+def _no_prompt(message: str) -> dict[str, Any]:
+    return {"prompt": None, "error": InvalidArgumentError(message)}
 
 
 def _mark(job: Job) -> str:
@@ -137,25 +143,27 @@ def _answers(
     while left or waiting:
         while left and len(waiting) < _AHEAD * loaded.model.num_slots:
             at = left.popleft()
-            waiting.append((at, _submit(engine, job.prompt(loaded, lines[at]["prompt"]), job)))
+            waiting.append((at, lines[at].get("error") or _submit(engine, loaded, job, lines[at]["prompt"])))
         at, request = waiting.popleft()
-        yield _answer(at, lines[at], request)
+        yield _answer(at, lines[at], request, job)
 
 
-def _submit(engine: Engine, prompt: str, job: Job) -> GenerationRequest | Exception:
+def _submit(engine: Engine, loaded: LoadedModel, job: Job, prompt: str) -> GenerationRequest | Exception:
     try:
-        return engine.submit(prompt, job.params, structure=job.structure)
+        return engine.submit(job.prompt(loaded, prompt), job.params, structure=job.structure)
     except TokenstileError as error:
         return error
 
 
-def _answer(index: int, line: dict[str, Any], request: GenerationRequest | Exception) -> dict[str, Any]:
+def _answer(
+    index: int, line: dict[str, Any], request: GenerationRequest | Exception, job: Job
+) -> dict[str, Any]:
     answer: dict[str, Any] = {"index": index, "prompt": line["prompt"]}
     if "id" in line:
         answer["id"] = line["id"]
     try:
         if isinstance(request, Exception):
             raise request
-        return answer | completion_fields(request.result())
+        return answer | completion_fields(request.result(), job)
     except TokenstileError as error:
         return answer | {"error": error_fields(error)}

@@ -17,12 +17,11 @@ from typing import Annotated, Any, Final
 
 import numpy as np
 import typer
-from rich.markup import escape
 from rich.progress import track
 from rich.table import Table
 
 from tokenstile._core import GrammarCompiler
-from tokenstile.cli.outcome import JsonFlag, console, notes, print_json, tells_errors
+from tokenstile.cli.outcome import JsonFlag, console, escape, notes, print_json, tells_errors
 from tokenstile.cli.random_walk import random_tokens
 from tokenstile.cli.sources import read_text
 from tokenstile.cli.vocabularies import TokenizerOption, load_vocabulary
@@ -116,7 +115,7 @@ def bench(
     else:
         _show(results, workloads, vocabulary.name)
         for path in plot or []:
-            notes().print(f"wrote {path}")
+            notes().print(f"wrote {escape(str(path))}")
 
 
 def _engines(wanted: list[str] | None) -> list[str]:

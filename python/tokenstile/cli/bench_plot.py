@@ -1,7 +1,7 @@
 """The times of ``tokenstile bench`` as curves: which share of compilations and of masks took no longer than so long."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_times"]
 
+_FEW_DECADES: Final = 200
+"""So many times between the shortest and the longest leave room for three numbers in each decade."""
+
 
 def draw_times(results: "list[EngineResult]", path: Path) -> None:
     """Write the curves of all engines to a PNG or SVG."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt  # noqa: PLC0415 - after the choice of how it draws
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     parts = (("compile_ms", "time to compile a schema, ms"), ("mask_us", "time of a mask, µs"))
@@ -31,6 +35,11 @@ def draw_times(results: "list[EngineResult]", path: Path) -> None:
                     values, np.arange(1, len(values) + 1) / len(values), where="post", label=result.engine
                 )
         axis.set_xscale("log")
+        # Few numbers, in plain digits: those of matplotlib overlap where the times lie close together.
+        low, high = axis.get_xlim()
+        axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < _FEW_DECADES * low else (1,)))
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_xlabel(label)
         axis.set_ylabel("share")
         axis.grid(visible=True, which="both", alpha=0.3)

@@ -3,10 +3,9 @@
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from tokenstile.cli.outcome import JsonFlag, console, notes, print_json, tells_errors
+from tokenstile.cli.outcome import JsonFlag, console, escape, notes, print_json, tells_errors
 from tokenstile.cli.vocabularies import Reader, find_reader
 from tokenstile.disk_cache import CACHE_VARIABLE, DiskCache, Entry
 from tokenstile.exceptions import InvalidArgumentError

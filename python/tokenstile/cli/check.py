@@ -1,6 +1,7 @@
 """``tokenstile check``: is a JSON Schema supported, what is approximated, and which parts can never be met."""
 
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -9,10 +10,18 @@ from typing import Annotated, Any, Final
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from tokenstile.cli.outcome import ExitCode, JsonFlag, console, error_fields, finish, print_json, tells_errors
+from tokenstile.cli.outcome import (
+    ExitCode,
+    JsonFlag,
+    console,
+    error_fields,
+    escape,
+    finish,
+    print_json,
+    tells_errors,
+)
 from tokenstile.cli.sources import (
     AnnotateFormats,
     AnyOrder,
@@ -35,7 +44,7 @@ from tokenstile.exceptions import (
     UnsupportedFeatureError,
 )
 from tokenstile.json_schema import check_schema
-from tokenstile.schema_report import SPELLING, Finding, Outcome
+from tokenstile.schema_report import SPELLING, Finding, Outcome, SchemaWarning
 
 __all__ = ["check"]
 
@@ -145,7 +154,10 @@ def _report(name: str, source: Source | Exception, *, look_at_parts: bool) -> _R
     started = time.perf_counter()
     report = _Report(name, "exact")
     try:
-        found = check_schema(source.text, **source.options.for_checking)
+        with warnings.catch_warnings():
+            # It warns of what is in its findings, which are shown.
+            warnings.simplefilter("ignore", SchemaWarning)
+            found = check_schema(source.text, **source.options.for_checking)
         # What the spelling gives up as a whole is the same for most schemas, and says nothing about this one.
         report.findings = [finding for finding in found if finding.keyword != SPELLING or finding.pointer]
         outcomes = {finding.outcome for finding in report.findings}

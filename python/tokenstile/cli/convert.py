@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tokenstile.cli.ebnf_tree import parse_rules
-from tokenstile.cli.outcome import JsonFlag, notes, print_json, tells_errors
+from tokenstile.cli.outcome import JsonFlag, escape, notes, print_json, tells_errors
 from tokenstile.cli.sources import (
     AnnotateFormats,
     AnyOrder,
@@ -61,7 +61,7 @@ def convert(
         answer = {"kind": source.kind.value, "to": form.value}
         print_json(answer | ({"output": str(output)} if output else {"text": result}))
     elif output is not None:
-        notes().print(f"wrote {output}")
+        notes().print(f"wrote {escape(str(output))}")
     else:
         typer.echo(result, nl=not result.endswith("\n"))
 

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from rich.markup import escape
 from rich.table import Table
 
-from tokenstile.cli.outcome import console
+from tokenstile.cli.outcome import console, escape
 
 __all__ = ["show_explanation"]
 

@@ -11,12 +11,20 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.markup import escape
 from rich.text import Text
 
 from tokenstile.cli.batch import run_batch
 from tokenstile.cli.job import Job, completion_fields
-from tokenstile.cli.outcome import ExitCode, JsonFlag, console, finish, notes, print_json, tells_errors
+from tokenstile.cli.outcome import (
+    ExitCode,
+    JsonFlag,
+    console,
+    escape,
+    finish,
+    notes,
+    print_json,
+    tells_errors,
+)
 from tokenstile.cli.sources import Kind, SpellingName, read_source, read_text
 from tokenstile.engine import Engine, FinishReason, SamplingParams
 from tokenstile.engine.models.embedded import EMBEDDED_MODEL
@@ -70,6 +78,15 @@ def generate(
         str,
         typer.Option(help="How the model writes calls: the name of a family.", rich_help_panel=_STRUCTURE),
     ] = "qwen_3",
+    max_calls: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=64,
+            help="The most calls of tools; equal ones are given once.",
+            rich_help_panel=_STRUCTURE,
+        ),
+    ] = 1,
     compact: Annotated[
         bool, typer.Option("--compact", help="JSON without white space.", rich_help_panel=_STRUCTURE)
     ] = False,
@@ -134,9 +151,9 @@ def generate(
     tools = [entry for one in tool or [] for entry in _read_tools(one)]
     structure = _structure(
         schema=schema, regex=regex, ebnf=ebnf, lark=lark, choice=choice, compact=compact, spelling=spelling,
-        tag=_tool_tag(tools, tool_family, tool_choice),
+        tag=_tool_tag(tools, tool_family, tool_choice, max_calls),
     )  # fmt: skip
-    job = Job(params, structure, system, tools, raw, complete_in_time)
+    job = Job(params, structure, system, tools, raw, complete_in_time, tool_family)
     _check_usage(prompt, batch, output, stream=stream, n=n)
     if batch is not None and output is not None:
         loaded = load_model(model, num_slots=slots, max_length=context, num_threads=threads)
@@ -198,7 +215,7 @@ def _read_tools(argument: str) -> list[dict[str, Any]]:
     return [tool if "function" in tool else {"type": "function", "function": tool} for tool in tools]
 
 
-def _tool_tag(tools: list[dict[str, Any]], family: str, choice: str) -> str | None:
+def _tool_tag(tools: list[dict[str, Any]], family: str, choice: str, max_calls: int) -> str | None:
     if not tools:
         return None
     import pydantic  # noqa: PLC0415 - only when used
@@ -210,13 +227,15 @@ def _tool_tag(tools: list[dict[str, Any]], family: str, choice: str) -> str | No
     if choice not in {"auto", "required", "none"}:
         wanted = {"type": "function", "function": {"name": choice}}
     try:
-        tag = get_model_structural_tag(family, [*tools], wanted, reasoning=False)
+        tag = get_model_structural_tag(
+            family, [*tools], wanted, reasoning=False, parallel_tool_calls=max_calls > 1
+        )
     except pydantic.ValidationError as error:
         # Of the kinds of tools that it may be, a function is meant.
         wrong = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in wrong["loc"] if part not in {"FunctionToolParam", "function"})
         raise InvalidArgumentError(f"a tool is wrong: {field or 'it'}: {wrong['msg']}") from error
-    return end_with_calls(tag).model_dump_json()
+    return end_with_calls(tag, max_calls).model_dump_json()
 
 
 def _write_texts(loaded: LoadedModel, job: Job, text: str, n: int, as_json: bool) -> ExitCode:
@@ -227,10 +246,10 @@ def _write_texts(loaded: LoadedModel, job: Job, text: str, n: int, as_json: bool
         ]
         answers = [request.result() for request in requests]
     if as_json:
-        print_json([completion_fields(answer) for answer in answers])
+        print_json([completion_fields(answer, job) for answer in answers])
     else:
         for answer in answers:
-            typer.echo(answer.text)
+            typer.echo(job.shown(answer.text))
     is_cut = any(answer.finish_reason is not FinishReason.STOP for answer in answers)
     return _code(is_cut, as_json)
 

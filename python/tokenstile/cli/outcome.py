@@ -11,15 +11,25 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Annotated, Any, ParamSpec, TypeVar
+from typing import Annotated, Any, Final, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from tokenstile.exceptions import GrammarError, TokenstileError
 
-__all__ = ["ExitCode", "JsonFlag", "console", "error_fields", "finish", "notes", "print_json", "tells_errors"]
+__all__ = [
+    "ExitCode",
+    "JsonFlag",
+    "console",
+    "error_fields",
+    "escape",
+    "finish",
+    "notes",
+    "print_json",
+    "tells_errors",
+]
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -39,14 +49,33 @@ class ExitCode(IntEnum):
     """There is no answer."""
 
 
+# rich reads a backslash before a bracket as a part of its markup, whether a tag follows or not, and its own `escape`
+# does not know all such places. So both characters are written as code points that no text has, and put back last.
+_HIDDEN: Final = str.maketrans("\\[", "\ufdd0\ufdd1")
+_SHOWN: Final = str.maketrans("\ufdd0\ufdd1", "\\[")
+
+
+def escape(text: str) -> str:
+    """Write a text into markup, for `console` and `notes`; it is shown as it is."""
+    return text.translate(_HIDDEN)
+
+
+class _Console(Console):
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401 - rich's
+        """Read markup."""
+        read = super().render_str(text, **options)
+        read.plain = read.plain.translate(_SHOWN)
+        return read
+
+
 def console() -> Console:
     """Give the standard output, for text that people read."""
-    return Console(highlight=False, soft_wrap=True)
+    return _Console(highlight=False, soft_wrap=True)
 
 
 def notes() -> Console:
     """Give the stream for progress and errors."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return _Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def print_json(answer: object) -> None:

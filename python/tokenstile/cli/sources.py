@@ -162,6 +162,8 @@ def read_source(argument: str, kind: Kind | None, options: SchemaOptions | None 
     """Read a grammar that was named on the command line."""
     path = None if argument == "-" else existing_file(argument)
     text = read_text(argument) if path is not None or argument == "-" else argument
+    if path is None and argument != "-" and _is_name_of_no_file(argument, kind):
+        raise InvalidArgumentError(f"there is no file {argument!r}")
     found = kind or _kind_of(path, text)
     if found is None:
         raise InvalidArgumentError(_cannot_tell(argument, text))
@@ -207,6 +209,21 @@ def existing_file(argument: str) -> Path | None:
         return path if argument and path.exists() and not path.is_dir() else None
     except (OSError, ValueError):
         return None
+
+
+_MARKS: Final = {
+    Kind.JSON_SCHEMA: ("{", "true", "false"),
+    Kind.STRUCTURAL_TAG: ("{",),
+    Kind.EBNF: ("::=",),
+    Kind.LARK: (":",),
+}
+"""What every text of a kind has somewhere."""
+
+
+def _is_name_of_no_file(argument: str, kind: Kind | None) -> bool:
+    """Tell whether an argument can only have been meant as a file's name: as a grammar it would make no sense."""
+    marks = _MARKS.get(kind) if kind is not None else None
+    return marks is not None and "\n" not in argument and not any(mark in argument for mark in marks)
 
 
 def _kind_of(path: Path | None, text: str) -> Kind | None:

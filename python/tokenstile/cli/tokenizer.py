@@ -4,10 +4,9 @@ from collections import Counter, defaultdict
 from typing import Annotated, Any, Final
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
-from tokenstile.cli.outcome import JsonFlag, console, print_json, tells_errors
+from tokenstile.cli.outcome import JsonFlag, console, escape, print_json, tells_errors
 from tokenstile.cli.vocabularies import load_vocabulary, spell_token
 from tokenstile.tokenizer_info import TokenizerInfo
 

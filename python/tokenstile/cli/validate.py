@@ -4,9 +4,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
-from tokenstile.cli.outcome import ExitCode, JsonFlag, console, finish, print_json, tells_errors
+from tokenstile.cli.outcome import ExitCode, JsonFlag, console, escape, finish, print_json, tells_errors
 from tokenstile.cli.refusal import Refusal, find_refusal
 from tokenstile.cli.sources import (
     AnnotateFormats,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokenstile.cli.outcome import notes
+from tokenstile.cli.outcome import escape, notes
 from tokenstile.disk_cache import DiskCache, encoding_key, gguf_key
 from tokenstile.engine.models.embedded import EMBEDDED_MODEL, HOW_TO_GET_IT, embedded_gguf
 from tokenstile.engine.models.llama_library import has_llama
@@ -72,7 +72,7 @@ def find_reader(name: str | None) -> Reader:
         path = embedded_gguf()
         if path is not None and has_llama():
             return _gguf_reader(EMBEDDED_MODEL, path)
-        notes().print(f"[dim]taking single bytes for tokens: {HOW_TO_GET_IT}[/]")
+        notes().print(f"[dim]taking single bytes for tokens: {escape(HOW_TO_GET_IT)}[/]")
         name = "bytes"
     if name == "bytes":
         return Reader(name, _single_bytes)

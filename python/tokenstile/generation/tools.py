@@ -152,11 +152,12 @@ class ToolsOutput(Output):
         )
 
     def read(self, answer: Answer) -> list[ToolCall]:
-        """Make the object of a whole answer."""
+        """Give the calls of a whole answer; one that is equal to another is given once."""
         try:
-            return [self._call(name, json.loads(arguments)) for name, arguments in self._calls(answer)]
+            calls = [self._call(name, json.loads(arguments)) for name, arguments in self._calls(answer)]
         except ValueError as error:
             raise OutputError(f"the arguments of a call are no JSON: {error}", answer.text) from error
+        return [call for at, call in enumerate(calls) if call not in calls[:at]]
 
     def read_part(self, answer: Answer) -> object:
         """Make what can be made of the beginning of an answer; `NOTHING` if that is nothing."""

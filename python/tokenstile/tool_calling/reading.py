@@ -7,6 +7,7 @@ arguments in another way than JSON cannot be read, and are refused by name.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +19,17 @@ from tokenstile.tool_calling import get_model_structural_tag
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CallBegin", "CallPiece", "Marks", "Piece", "TextPiece", "ToolReader", "call_marks", "definition"]
+__all__ = [
+    "CallBegin",
+    "CallPiece",
+    "Marks",
+    "Piece",
+    "TextPiece",
+    "ToolReader",
+    "call_marks",
+    "definition",
+    "without_repeats",
+]
 
 _ANY_ARGUMENTS: Final = {"type": "object", "additionalProperties": True}
 
@@ -179,3 +190,44 @@ class _Nesting:
             self._brackets += 1
         elif character in "}]":
             self._brackets -= 1
+
+
+def without_repeats(text: str, marks: list[Marks]) -> str:
+    """Leave out the calls that are equal to one before, which models write that do not know how to end."""
+    by_name = {mark.name: mark for mark in marks}
+    kept: list[str] = []
+    seen: set[tuple[str, str]] = set()
+    has_repeats = False
+    for name, part in _segments(text, marks):
+        if name is None:
+            kept.append(part)
+        elif (call := (name, _canonical(part))) in seen:
+            has_repeats = True
+        else:
+            seen.add(call)
+            kept.append(by_name[name].begin + part + by_name[name].end)
+    return "".join(kept).rstrip() if has_repeats else text
+
+
+def _segments(text: str, marks: list[Marks]) -> Iterator[tuple[str | None, str]]:
+    """Cut a text into calls, as names and arguments, and what is between them."""
+    name, arguments = None, ""
+    for piece in ToolReader(marks).push(text, final=True):
+        if isinstance(piece, CallPiece):
+            arguments += piece.arguments
+            continue
+        if name is not None:
+            yield name, arguments
+        name, arguments = (piece.name, "") if isinstance(piece, CallBegin) else (None, "")
+        if isinstance(piece, TextPiece):
+            yield None, piece.text
+    if name is not None:
+        yield name, arguments
+
+
+def _canonical(arguments: str) -> str:
+    """Write arguments so that equal ones are equal texts."""
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments

@@ -501,6 +501,20 @@ impl<'b> Expander<'b> {
         self.is_empty_to(value, EMPTINESS_DEPTH)
     }
 
+    /// Whether anybody is to read what is noted.
+    pub fn is_reporting(&self) -> bool {
+        self.purpose == Purpose::Report
+    }
+
+    /// Notes something about a name of a schema that is no keyword.
+    pub fn note_name(&mut self, at: Located, name: &str, note: String) {
+        let (pointer, keyword) = (self.documents.shared_pointer(at.schema), Cow::Owned(name.to_owned()));
+        let finding = Finding { pointer, keyword, outcome: Outcome::Annotation, note: note.into() };
+        if !self.findings.contains(&finding) {
+            self.findings.push(finding);
+        }
+    }
+
     /// Notes what became of a keyword, once.
     pub fn note(
         &mut self,

@@ -17,6 +17,7 @@ mod if_then_else;
 mod item_counts;
 mod items;
 mod lengths;
+mod misspelled;
 mod multiple_of;
 mod not;
 mod number_bounds;
@@ -284,7 +285,7 @@ pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Resu
                 apply_one(expander, schema, keyword, value, &mut set)?;
             }
             Some(keyword) => later.push((keyword, value)),
-            None => {}
+            None => note_misspelled(expander, schema, name),
         }
     }
     later.sort_by_key(|(keyword, _)| keyword.turn);
@@ -292,6 +293,18 @@ pub fn conjunction<'b>(expander: &mut Expander<'b>, schema: &Schema<'b>) -> Resu
         apply_one(expander, schema, keyword, value, &mut set)?;
     }
     Ok(set)
+}
+
+/// How the notes on names begin that look like a keyword with a typing error.
+pub const MISSPELLED: &str = "no keyword, so it says nothing;";
+
+/// Reports a name that is no keyword, and looks like one.
+fn note_misspelled(expander: &mut Expander<'_>, schema: &Schema<'_>, name: &str) {
+    if expander.is_reporting()
+        && let Some(meant) = misspelled::meant(name, schema.draft)
+    {
+        expander.note_name(schema.at, name, format!("{MISSPELLED} did you mean {meant:?}?"));
+    }
 }
 
 fn apply_one<'b>(
