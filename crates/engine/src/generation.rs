@@ -19,6 +19,7 @@ use crate::mask::{
     Failures, FarBounds, KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables, WholeMasks,
 };
 use crate::seldom::Seldom;
+use crate::store::account::Share;
 use crate::terminal::{Arena, CommonTerms, TerminalId};
 use crate::vocab::{self, TokenTable};
 
@@ -52,8 +53,8 @@ pub(crate) struct Generation {
     table_bytes: AtomicUsize,
     /// What the matchers that came from the generation before brought with them.
     carried_bytes: AtomicUsize,
-    /// What was last added to the account of the process.
-    accounted: AtomicUsize,
+    /// What the account of the process knows of.
+    share: Share,
     /// What it took when it was last looked at.
     measured: AtomicUsize,
     retired: AtomicBool,
@@ -103,7 +104,7 @@ impl Generation {
             completions: Mutex::default(),
             table_bytes: AtomicUsize::new(0),
             carried_bytes: AtomicUsize::new(0),
-            accounted: AtomicUsize::new(0),
+            share: Share::default(),
             measured: AtomicUsize::new(0),
             retired: AtomicBool::new(false),
         })
@@ -287,11 +288,8 @@ impl Generation {
         self.measured.store(own, Ordering::Relaxed);
         let bytes = own + self.table_bytes.load(Ordering::Relaxed);
         let needed = 2 * self.carried_bytes.load(Ordering::Relaxed);
-        let accounted = self.accounted.load(Ordering::Relaxed);
-        if bytes > accounted + ACCOUNT_STEP {
-            let before = self.accounted.swap(bytes, Ordering::Relaxed);
-            PROCESS.remove(before);
-            PROCESS.add(bytes);
+        if bytes > self.share.bytes() + ACCOUNT_STEP {
+            self.share.grow_to(bytes, &PROCESS);
         }
         bytes > limit.max(needed) || (PROCESS.is_over() && bytes > MIN_BYTES_UNDER_PRESSURE.max(needed))
     }
@@ -327,6 +325,6 @@ const MIN_BYTES_UNDER_PRESSURE: usize = 1 << 20;
 
 impl Drop for Generation {
     fn drop(&mut self) {
-        PROCESS.remove(self.accounted.load(Ordering::Relaxed));
+        self.share.leave(&PROCESS);
     }
 }

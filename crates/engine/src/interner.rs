@@ -9,8 +9,9 @@
 use std::hash::{BuildHasher, Hash};
 
 use hashbrown::HashTable;
-use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
+
+use crate::store::sync::{GrowingList, Mutex};
 
 const SHARDS: usize = 8;
 
@@ -54,7 +55,7 @@ pub(crate) struct Interner<T: 'static> {
     beginning: Option<&'static Beginning<T>>,
     /// How many values are in the beginning.
     first: u32,
-    values: boxcar::Vec<T>,
+    values: GrowingList<T>,
     shards: [Mutex<HashTable<(u64, u32)>>; SHARDS],
     hasher: FxBuildHasher,
 }
@@ -75,7 +76,7 @@ impl<T: 'static> Interner<T> {
         Interner {
             beginning,
             first: beginning.map_or(0, |beginning| beginning.len() as u32),
-            values: boxcar::Vec::new(),
+            values: GrowingList::new(),
             shards: std::array::from_fn(|_| Mutex::new(HashTable::new())),
             hasher: FxBuildHasher,
         }

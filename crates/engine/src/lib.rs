@@ -2,14 +2,15 @@
 //!
 //! Reading order:
 //!
-//! 1. [`vocab`]: the bytes of tokens, tries of them, and their shapes.
-//! 2. `terminal`: regular languages, determinised lazily.
-//! 3. `config`: where a parse stands, as one number.
-//! 4. `mask`: which tokens fit there.
-//! 5. `generation` and `carry`: all tables of a grammar, and how they are dropped and filled again.
-//! 6. `history`, [`compiled`], [`matcher`], [`compiler`], [`draft_tree`], [`draft_rows`]: what callers use.
-//! 7. `completion` and [`budget`]: what it takes to complete a text, and texts that keep within a number of tokens.
-//! 8. [`oracle`]: the slow, readable twin that all of this is tested against.
+//! 1. `store`: what tables are made of, when many threads fill and read them at once.
+//! 2. [`vocab`]: the bytes of tokens, tries of them, and their shapes.
+//! 3. `terminal`: regular languages, determinised lazily.
+//! 4. `config`: where a parse stands, as one number.
+//! 5. `mask`: which tokens fit there.
+//! 6. `generation` and `carry`: all tables of a grammar, and how they are dropped and filled again.
+//! 7. `history`, [`compiled`], [`matcher`], [`compiler`], [`draft_tree`], [`draft_rows`]: what callers use.
+//! 8. `completion` and [`budget`]: what it takes to complete a text, and texts that keep within a number of tokens.
+//! 9. [`oracle`]: the slow, readable twin that all of this is tested against.
 
 pub mod budget;
 mod carry;
@@ -29,6 +30,7 @@ pub mod matcher;
 pub mod oracle;
 mod seldom;
 mod small;
+mod store;
 mod terminal;
 pub mod vocab;
 

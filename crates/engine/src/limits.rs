@@ -3,7 +3,8 @@
 //! A grammar's tables are a cache: when they are full they are dropped and filled again by what is needed, as RE2 does
 //! with its lazy automata. So a limit never makes a matcher fail, it only makes it slower.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::store::account::Account;
+use crate::store::sync::AtomicUsize;
 
 /// Limits of one compiled grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,41 +20,20 @@ impl Default for EngineLimits {
 }
 
 /// What the tables of all grammars in the process take, and what they may.
-pub(crate) struct ProcessAccount {
-    used: AtomicUsize,
-    limit: AtomicUsize,
-}
+pub(crate) static PROCESS: Account = Account { used: AtomicUsize::new(0), limit: AtomicUsize::new(2 << 30) };
 
-/// The account of the process.
-pub(crate) static PROCESS: ProcessAccount =
-    ProcessAccount { used: AtomicUsize::new(0), limit: AtomicUsize::new(2 << 30) };
-
-impl ProcessAccount {
-    pub(crate) fn add(&self, bytes: usize) {
-        self.used.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    pub(crate) fn remove(&self, bytes: usize) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    /// What each of the things that the grammars of one vocabulary share may take, which are tables, masks and parts of
-    /// masks: an eighth of the whole.
-    pub(crate) fn shared_tables(&self) -> usize {
-        self.limit.load(Ordering::Relaxed) / 8
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.used.load(Ordering::Relaxed) > self.limit.load(Ordering::Relaxed)
-    }
+/// What each of the things that the grammars of one vocabulary share may take, which are tables, masks and parts of
+/// masks: an eighth of the whole.
+pub(crate) fn shared_tables() -> usize {
+    PROCESS.limit() / 8
 }
 
 /// What the tables of all grammars together may take before each drops its own; 2 GiB unless set.
 pub fn set_process_cache_bytes(limit: usize) {
-    PROCESS.limit.store(limit, Ordering::Relaxed);
+    PROCESS.set_limit(limit);
 }
 
 /// The limit of [`set_process_cache_bytes`], and what is in use.
 pub fn process_cache_bytes() -> (usize, usize) {
-    (PROCESS.limit.load(Ordering::Relaxed), PROCESS.used.load(Ordering::Relaxed))
+    (PROCESS.limit(), PROCESS.used())
 }

@@ -5,7 +5,8 @@
 //! not read at every step stand behind a pointer, which is set by whoever needs it first.
 
 use std::ops::Deref;
-use std::sync::OnceLock;
+
+use crate::store::sync::OnceLock;
 
 /// A table that is made when it is first asked for.
 pub(crate) struct Seldom<T>(OnceLock<Box<T>>);

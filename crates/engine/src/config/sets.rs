@@ -6,15 +6,13 @@
 //! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or a hole.
 //! 3. A configuration is a set whose items are terminals and tokens; below the top there are only frames.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-
 use smallvec::SmallVec;
 
 use super::symbol::Symbol;
 use super::unions::Unions;
 use crate::interner::Interner;
 use crate::mask::{Fan, KeptMask};
+use crate::store::sync::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, GrowingList, OnceLock, Ordering};
 
 /// The number of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,7 +65,7 @@ pub(crate) struct Set {
 pub(crate) struct Sets {
     interner: Interner<Set>,
     pub(super) unions: Unions,
-    masks: boxcar::Vec<Box<KeptMask>>,
+    masks: GrowingList<Box<KeptMask>>,
     /// What items, masks and full step tables take, in bytes.
     link_bytes: AtomicUsize,
 }
@@ -77,7 +75,7 @@ impl Sets {
         let sets = Sets {
             interner: Interner::new(),
             unions: Unions::default(),
-            masks: boxcar::Vec::new(),
+            masks: GrowingList::new(),
             link_bytes: AtomicUsize::new(0),
         };
         sets.intern(&SetDraft::default());
@@ -177,7 +175,7 @@ impl Sets {
         }
         let all = links.all.get_or_init(|| {
             self.link_bytes.fetch_add(size_of::<[AtomicU32; 256]>(), Ordering::Relaxed);
-            let all = Box::new([const { AtomicU32::new(0) }; 256]);
+            let all: Box<[AtomicU32; 256]> = Box::new(std::array::from_fn(|_| AtomicU32::new(0)));
             for slot in &links.few {
                 let slot = slot.load(Ordering::Acquire);
                 all[(slot >> 32) as usize & 255].store(slot as u32 + 1, Ordering::Relaxed);

@@ -18,8 +18,8 @@ use super::table::TerminalTable;
 use super::tokens::Part;
 use crate::config::SetId;
 use crate::content::Content;
-use crate::limits::PROCESS;
-use crate::seldom::Seldom;
+use crate::limits::shared_tables;
+use crate::store::memo::Memo;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::NodeIndex;
 
@@ -105,7 +105,7 @@ impl<K: Eq + Hash, V> Shared<K, V> {
         state.bytes += bytes;
         let used = state.clock;
         state.values.insert(key, Kept { value: Arc::clone(&value), bytes, used });
-        if state.bytes > PROCESS.shared_tables() {
+        if state.bytes > shared_tables() {
             state.evict();
         }
         Ok(value)
@@ -156,12 +156,6 @@ impl Lost {
     }
 }
 
-/// What a generation knows of subtrees, by the numbers that things have there.
-pub(crate) struct Memo<K, V> {
-    values: Seldom<boxcar::Vec<Arc<V>>>,
-    index: Mutex<HashMap<K, usize>>,
-}
-
 /// The tables of states for subtrees.
 pub(crate) type SubtreeTables = Memo<(u64, NodeIndex, TerminalId), TerminalTable>;
 /// What a key loses for what it excludes, for subtrees.
@@ -176,38 +170,3 @@ pub(crate) type FarBounds = Memo<TerminalId, Option<Arc<Part>>>;
 pub(crate) type WholeMasks = Memo<(TerminalId, SetId), KeptPart>;
 /// The masks of states on top of stacks, for subtrees.
 pub(crate) type SubtreeMasks = Memo<(u64, NodeIndex, TerminalId, SetId), KeptPart>;
-
-impl<K, V> Default for Memo<K, V> {
-    fn default() -> Self {
-        Memo { values: Seldom::default(), index: Mutex::default() }
-    }
-}
-
-impl<K: Eq + Hash, V> Memo<K, V> {
-    /// The value of `key`, made by `make` if there is none. The lock is not held meanwhile.
-    pub(super) fn get_or_make(&self, key: K, make: impl FnOnce() -> Arc<V>) -> &Arc<V> {
-        let Ok(value) = self.get_or_try_make(key, || Ok::<_, Infallible>(make()));
-        value
-    }
-
-    /// The same where it may be that there is none to keep.
-    pub(super) fn get_or_try_make<E>(
-        &self,
-        key: K,
-        make: impl FnOnce() -> Result<Arc<V>, E>,
-    ) -> Result<&Arc<V>, E> {
-        let known = self.index.lock().get(&key).copied();
-        if let Some(at) = known {
-            return Ok(&self.values[at]);
-        }
-        let at = self.values.push(make()?);
-        self.index.lock().insert(key, at);
-        Ok(&self.values[at])
-    }
-
-    /// The memory of the list alone.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        const AN_ENTRY: usize = 80;
-        self.values.made().map_or(0, boxcar::Vec::count) * AN_ENTRY
-    }
-}
