@@ -20,6 +20,7 @@ PY := $(VENV)/bin/python
 PY_TORCH := $(VENV_TORCH)/bin/python
 PY_MODELS := $(VENV_MODELS)/bin/python
 PY_VLLM := $(VENV_VLLM)/bin/python
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 SMOLLM2 := $(VENV_VLLM)/smollm2
 LLAMA_FOLDER := $(VENV_MODELS)/llama
 # The engines warn of much when they are imported, and take minutes to start.
@@ -53,7 +54,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build set-up-demo demo set-up-test test test-rust test-python test-torch test-models test-vllm test-vllm-contract test-sglang lint format
-.PHONY: test-chaos maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
+.PHONY: test-interleavings test-asan test-chaos maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 19
@@ -76,8 +77,15 @@ set-up-test:
 	@$(QUIET_MAKE) -q $(EXTENSION) $(VENV)/.installed 2> /dev/null || $(SIDE_BY_SIDE) \
 		tokenstile '$(QUIET_MAKE) $(EXTENSION) $(VENV)/.installed'
 
-test-rust: ## Run the tests of the Rust crates
+test-rust: test-interleavings ## Run the tests of the Rust crates
 	$(CARGO) test --profile quick --locked $(CRATES)
+
+test-interleavings: ## Run the tables that threads share through all interleavings of a few threads
+	$(CARGO) test --locked --manifest-path fuzz/interleavings/Cargo.toml --target-dir $(TARGET)/interleavings
+
+# It needs the nightly compiler, and fails with the reason where there is none.
+test-asan: $(VENV)/.installed ## Run the tests in Rust, and those of doors into foreign memory, under AddressSanitizer (ASAN_ARGS="...")
+	$(PY) tools/address_sanitizer.py $(ASAN_ARGS)
 
 test-python: $(EXTENSION) $(VENV)/.installed ## Run the tests of the Python package, on all processors
 	$(PY) -m pytest -n auto --dist loadfile
@@ -103,6 +111,8 @@ test-sglang: $(EXTENSION) $(SMOLLM2)/.converted ## Run SGLang's own objects on t
 
 lint: $(EXTENSION) $(VENV)/.installed ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
+	$(CARGO) fmt --check --manifest-path fuzz/Cargo.toml
+	$(CARGO) fmt --check --manifest-path fuzz/interleavings/Cargo.toml
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
@@ -111,6 +121,8 @@ lint: $(EXTENSION) $(VENV)/.installed ## Check formatting, lints, types and stub
 
 format: $(VENV)/.installed ## Format all sources
 	$(CARGO) fmt --all
+	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
+	$(CARGO) fmt --manifest-path fuzz/interleavings/Cargo.toml
 	$(PY) -m ruff check --fix
 	$(PY) -m ruff format
 
@@ -147,8 +159,9 @@ bench-everyday: $(RELEASE) $(VENV_MODELS)/.installed-demo ## Let the small model
 bench-forced: $(RELEASE) $(VENV_TORCH)/.installed-bench ## Count the bytes and tokens of MaskBench that are forced, beside XGrammar (BENCH_ARGS="...")
 	$(PY_TORCH) benchmarks/forced.py $(BENCH_ARGS)
 
-fuzz: $(EXTENSION) $(VENV)/.installed ## Feed random grammars, schemas, tokens and buffers for FUZZ_SECONDS (60)
+fuzz: $(EXTENSION) $(VENV)/.installed ## Feed random input to the package, and guided by coverage to the crates, for FUZZ_SECONDS (60) each
 	$(PY) fuzz/run.py --seconds $(FUZZ_SECONDS)
+	$(PY) fuzz/coverage_guided.py --seconds $(FUZZ_SECONDS)
 
 pages: $(EXTENSION) $(VENV)/.installed ## Write the pages of docs/ that are made from the sources
 	TOKENSTILE_UPDATE=1 $(CARGO) test --locked -p tokenstile-grammar --test json_schema_page

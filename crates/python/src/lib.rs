@@ -7,6 +7,7 @@
 //! [`buffer`], which opens arrays of other libraries; [`kernel`], which applies masks to logits; [`allocator`].
 
 mod acceptor;
+#[cfg(not(feature = "system-allocator"))]
 mod allocator;
 mod arguments;
 mod batch;
@@ -32,10 +33,9 @@ mod tokenizer_info;
 
 use pyo3::prelude::*;
 
-use allocator::Allocator;
-
+#[cfg(not(feature = "system-allocator"))]
 #[global_allocator]
-static ALLOCATOR: Allocator = Allocator;
+static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 
 /// The compiled part of tokenstile. Import from `tokenstile` instead.
 #[pymodule(gil_used = false)]
