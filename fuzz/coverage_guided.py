@@ -126,7 +126,7 @@ def cases() -> Iterator[Case]:
 
 
 def fill(target: Target, folder: Path) -> None:
-    """Write the inputs that a target begins with: its seeds, and the cases of ``testdata``."""
+    """Write the inputs that a target begins with: those written by hand, those learned, the cases of ``testdata``."""
     folder.mkdir(parents=True, exist_ok=True)
     inputs = [
         before + text.encode()
@@ -134,6 +134,8 @@ def fill(target: Target, folder: Path) -> None:
         for field, before in target.fields.items()
         if isinstance(text := case.get(field), str)
     ]
+    written = SEEDS / target.name
+    inputs += [path.read_bytes() for path in sorted(written.iterdir())] if written.exists() else []
     packed = SEEDS / f"{target.name}.zip"
     if packed.exists():
         with zipfile.ZipFile(packed) as seeds:

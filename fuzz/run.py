@@ -1,4 +1,4 @@
-"""Random grammars, Lark texts, regexes, schemas, structural tags, tokens and buffers, for a given time.
+"""Random grammars, Lark texts, regexes, schemas, structural tags, tokens, buffers and saved forms, for a given time.
 
 Each round takes a seed, so that what it finds can be run again: ``python fuzz/run.py --seed 1234 --rounds 1``.
 What must hold:
@@ -7,9 +7,14 @@ What must hold:
 - a token has its bit in the mask if and only if it is accepted;
 - a refused token changes nothing, and rolling back gives the masks back;
 - what is printed parses back to a grammar with the same masks;
-- a buffer is written in its own elements only, or refused.
+- a buffer is written in its own elements only, or refused (``buffers.py``; with torch where it is installed);
+- over the vocabulary of a real model no call takes too long or too much memory (``real_walks.py``; ``--tokenizer``);
+- what was saved and damaged is refused, or is whole (``saved_forms.py``);
+- after all of it the process has not grown by more than its caches may hold.
 
-A crash or a hang of the process is a finding too: the seed is printed before each batch of rounds.
+A crash or a hang of the process is a finding too: the seed is printed before each batch of rounds. What is left out,
+because there is no torch or no tokenizer, is said at the start. Times are those of the thread, since the machine may be
+busy.
 """
 
 from __future__ import annotations
@@ -19,10 +24,16 @@ import random
 import sys
 import time
 import traceback
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from buffers import HAS_TORCH, check_array, check_tensor
+from real_walks import KNOWS_PEAK, check_walk, resident
+from recursive_grammars import SHARED_TOKENIZER, Writer, load
+from saved_forms import check_saved
 
 import tokenstile
 from tokenstile.testing import bitmask_to_bool_mask
@@ -37,6 +48,9 @@ LIMITS = tokenstile.Limits(
     max_compile_time=2.0, max_states=20_000, max_nodes=200_000, max_source_bytes=1 << 20
 )
 SLOWEST_SECONDS = 10.0
+CACHE_BYTES = 256 << 20
+MOST_GROWTH = CACHE_BYTES + (768 << 20)
+"""Of the process: its caches, and what the allocator keeps of the largest grammar."""
 
 EBNF_SEEDS = [
     'root ::= "a" b* | [c-e]{2,3}\nb ::= "x" root? | "y"',
@@ -232,33 +246,25 @@ def check_text(random: random.Random, kind: str) -> bool:
     return True
 
 
-def check_buffer(random: random.Random) -> bool:
-    """Fill and apply a mask in a buffer of a random layout; return whether it was taken."""
-    guard = 0x5A5A5A5A
-    base = np.full(
-        (20, 20), guard, dtype=random.choice([np.int32, np.int32, np.uint32, np.int64, np.float32])
-    )
-    rows = slice(random.randint(-20, 20), random.randint(-20, 20), random.choice([1, 2, -1, -3]))
-    step = random.choice([1, 1, 2, -1])
-    start = random.randint(0, 19)
-    width = tokenstile.get_bitmask_shape(1, len(TOKENS))[1] + random.choice([0, 0, 0, -1, 1])
-    columns = slice(start, None if start + width * step < 0 else start + width * step, step)
-    view = (base.T if random.random() < 0.3 else base)[rows, columns]
-    if random.random() < 0.2 and len(view):
-        view = view[0]
-    index = random.choice([0, 0, 1, 2, -1, 100])
-    matcher = MATCHER.fork()
-    before = base.copy()
-    try:
-        matcher.fill_next_token_bitmask(view, index)
-    except tokenstile.TokenstileError:
-        assert (base == before).all(), "a refused buffer was written"
-        return False
-    row = view[index] if view.ndim > 1 else view
-    assert np.count_nonzero(base != before) <= row.size
-    row[...] = guard
-    assert (base == before).all(), "something else was written"
-    return True
+def check_real_walk(random: random.Random, info: tokenstile.TokenizerInfo) -> bool:
+    """Walk a random text of any kind over a real vocabulary; return whether it was compiled."""
+    kind = random.choice(["recursive", "recursive", *SEEDS])
+    text = Writer(random).grammar() if kind == "recursive" else mutate(random, SEEDS[kind])
+
+    def compile_text(compiler: tokenstile.GrammarCompiler) -> tokenstile.CompiledGrammar:
+        ways: dict[str, Compile] = {
+            "ebnf": compiler.compile_grammar,
+            "recursive": compiler.compile_grammar,
+            "regex": compiler.compile_regex,
+            "schema": compile_schema(compiler, random),
+            "tag": compiler.compile_structural_tag,
+            "lark": compiler.compile_lark,
+        }
+        return ways[kind](text)
+
+    # In half of the walks the tables are dropped again and again.
+    limits = replace(LIMITS, max_cache_bytes=random.choice([128 << 20, 1 << 20]))
+    return check_walk(random, info, compile_text, limits)
 
 
 SEEDS = {
@@ -272,12 +278,45 @@ INFO = tokenstile.TokenizerInfo(TOKENS)
 MATCHER = tokenstile.GrammarMatcher(tokenstile.GrammarCompiler(INFO).compile_grammar(EBNF_SEEDS[0]))
 
 
-def run_round(seed: int) -> tuple[str, bool]:
+def run_round(seed: int, real: tokenstile.TokenizerInfo | None) -> tuple[str, bool]:
     """Run one round; return what it was, and whether the input was taken."""
     source = random.Random(seed)
-    kinds = ["ebnf", "ebnf", "lark", "lark", "regex", "regex", "schema", "schema", "tag", "tag", "buffer"]
-    kind = source.choice(kinds)
-    return kind, check_buffer(source) if kind == "buffer" else check_text(source, kind)
+    kinds = [
+        "ebnf",
+        "ebnf",
+        "lark",
+        "lark",
+        "regex",
+        "regex",
+        "schema",
+        "schema",
+        "tag",
+        "tag",
+        "array",
+        "saved",
+    ]
+    kind = source.choice(kinds + ["walk"] * (real is not None) + ["tensor"] * HAS_TORCH)
+    match kind:
+        case "array":
+            return kind, check_array(source, MATCHER, len(TOKENS))
+        case "tensor":
+            return kind, check_tensor(source, MATCHER, len(TOKENS))
+        case "saved":
+            return kind, check_saved(source, source.choice(EBNF_SEEDS), INFO)
+        case "walk" if real is not None:
+            return kind, check_real_walk(source, real)
+        case _:
+            return kind, check_text(source, kind)
+
+
+def real_vocabulary(folder: Path) -> tokenstile.TokenizerInfo | None:
+    """Return the vocabulary of a real model, or nothing where it is not there."""
+    if any((folder / name).exists() for name in ("tokenizer.json", "tokenizer.json.gz")):
+        return load(folder)
+    print(
+        f"no walks over a real vocabulary: {folder} has no tokenizer.json, --tokenizer names a folder with one"
+    )
+    return None
 
 
 def main() -> int:
@@ -288,7 +327,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rounds", type=int, default=sys.maxsize)
     parser.add_argument("--seed", type=int, default=None, help="the first seed; a random one if not given")
+    parser.add_argument("--tokenizer", type=Path, default=SHARED_TOKENIZER)
     arguments = parser.parse_args()
+    if not HAS_TORCH:
+        print("no tensors: torch is not installed")
+    real = real_vocabulary(arguments.tokenizer)
+    tokenstile.set_cache_limit_bytes(CACHE_BYTES)
+    at_first = resident()[0] if KNOWS_PEAK else 0
     first = random.randrange(1 << 40) if arguments.seed is None else arguments.seed
     deadline = time.monotonic() + arguments.seconds
     counts: dict[tuple[str, bool], int] = {}
@@ -297,11 +342,11 @@ def main() -> int:
         seed = first + rounds
         if rounds % 5000 == 0:
             print(f"from seed {seed}", flush=True)
-        started = time.monotonic()
+        started = time.thread_time()
         try:
-            outcome = run_round(seed)
+            outcome = run_round(seed, real)
             counts[outcome] = counts.get(outcome, 0) + 1
-            assert time.monotonic() - started < SLOWEST_SECONDS, "too slow"
+            assert time.thread_time() - started < SLOWEST_SECONDS or outcome[0] == "walk", "too slow"
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - a panic of the core is not an Exception
@@ -310,7 +355,11 @@ def main() -> int:
         rounds += 1
     for (kind, taken), count in sorted(counts.items()):
         print(f"{kind:8} {'taken' if taken else 'refused':8} {count}")
-    print(f"{rounds} rounds, {findings} findings")
+    grew = resident()[0] - at_first if KNOWS_PEAK else 0
+    if grew > MOST_GROWTH:
+        findings += 1
+        print(f"the process grew by {grew >> 20} MiB")
+    print(f"{rounds} rounds, {findings} findings, {grew >> 20} MiB more than at first")
     return 1 if findings else 0
 
 
