@@ -118,6 +118,21 @@ def test_json_lines():
         assert not accepts(grammar, text), text
 
 
+def test_json_lines_in_both_spellings():
+    spelled = {"canonical": False, "any": True}
+    for spelling, takes_escapes in spelled.items():
+        any_value = grammars.json_lines(spelling=spelling)
+        of_schema = grammars.json_lines({"enum": ["ab", 1]}, spelling=spelling)
+        for text in ('{"a": [1, "x"]}\n{"b":[1,"x"]}\n', "null\n", ""):
+            assert accepts(any_value, text)
+        assert accepts(of_schema, '"ab"\n1\n')
+        assert accepts(any_value, '"\\u0061"\n') is takes_escapes
+        assert accepts(any_value, "[1 ,\t2]\n") is takes_escapes
+        assert accepts(of_schema, '"\\u0061b"\n') is takes_escapes
+        assert not accepts(any_value, '{"a":\n1}\n')
+    assert str(grammars.json_lines()) == str(grammars.json_lines(spelling="canonical"))
+
+
 @pytest.fixture
 def database():
     connection = sqlite3.connect(":memory:")

@@ -402,6 +402,15 @@ impl Matcher {
         is_restricted
     }
 
+    /// Whether [`Matcher::fill_mask`] only has to look its mask up: so it is for a place that some matcher was in before,
+    /// unless the text has to be completed soon.
+    pub fn knows_mask(&self) -> bool {
+        let config = self.config();
+        let is_far =
+            |budget: &TokenBudget| budget.is_far(&self.generation, config, budget.left(self.history_len()));
+        self.generation.sets().known_mask(config).is_some() && self.budget.as_deref().is_none_or(is_far)
+    }
+
     /// Takes out of the mask in `row` what cannot be afforded any more.
     fn narrow(&self, budget: &TokenBudget, step: Step, row: &mut [u32]) {
         let left = budget.left(self.history_len());

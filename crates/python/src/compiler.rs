@@ -24,6 +24,7 @@ use crate::grammar::Grammar;
 use crate::json_schema::{self, Arguments};
 use crate::lark::{self, NamedGrammar};
 use crate::limits::{CancelToken, CompileLimits, cancellable};
+use crate::permits::Permits;
 use crate::report::{Report, Schema};
 use crate::spelling;
 use crate::structural_tag;
@@ -114,8 +115,8 @@ struct Counters {
 ///
 /// The same grammar asked for twice is compiled once, also when two threads ask at the same time. Compiling releases
 /// the GIL. ``cache_limit_bytes=-1`` is not unlimited, as it is in XGrammar: such compilers share one bound for the
-/// whole process, ``get_cache_limit_bytes()``. ``max_threads`` is accepted for XGrammar's sake; compiling is lazy and
-/// has no work to share out.
+/// whole process, ``get_cache_limit_bytes()``. A grammar is compiled on the thread that asks for it, because compiling is
+/// lazy and has little work to share out; ``max_threads`` is how many threads may compile at once, and others wait.
 ///
 /// Every ``compile_*`` method takes a ``timeout`` in seconds, which ends in ``LimitExceededError``, and a
 /// ``CancelToken``, which ends in ``CancelledError``.
@@ -127,6 +128,7 @@ pub(crate) struct GrammarCompiler {
     cache_limit_bytes: i64,
     number: u64,
     limits: CompileLimits,
+    permits: Permits,
     counters: Counters,
 }
 
@@ -151,7 +153,6 @@ impl GrammarCompiler {
         limits: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let py = tokenizer_info.py();
-        let _ = max_threads;
         let vocab = vocab_of(tokenizer_info)?;
         let cache = match (cache_enabled, cache_limit_bytes) {
             (_, ..-1) => {
@@ -169,6 +170,7 @@ impl GrammarCompiler {
             cache_limit_bytes,
             number: NEXT_COMPILER.fetch_add(1, Ordering::Relaxed),
             limits: CompileLimits::from_python(limits)?,
+            permits: Permits::new(max_threads),
             counters: Counters::default(),
         })
     }
@@ -404,6 +406,7 @@ impl GrammarCompiler {
     }
 
     fn compile_now(&self, work: &Work, parsed: Option<&Grammar>, budget: &Budget) -> Result<Arc<Built>> {
+        let _permit = self.permits.acquire(budget)?;
         let started = Instant::now();
         self.counters.compilations.fetch_add(1, Ordering::Relaxed);
         let built = self.lowered(work, parsed, budget).and_then(|(lowered, report)| {

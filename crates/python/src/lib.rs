@@ -25,6 +25,7 @@ mod kernel;
 mod lark;
 mod limits;
 mod matcher;
+mod permits;
 mod report;
 mod serialize;
 mod spelling;

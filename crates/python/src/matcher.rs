@@ -5,7 +5,7 @@
 //! a thread that must wait for the lock lets go of the GIL first (`lock_py_attached`).
 //!
 //! PERF: hits take less time than it takes to release the GIL and get it back, so single calls keep it. Batches release
-//! it.
+//! it, and so does a mask that has to be made.
 
 #![expect(unsafe_code, reason = "hands rows of foreign bitmasks to the engine")]
 
@@ -165,15 +165,22 @@ impl GrammarMatcher {
         let py = bitmask.py();
         let mask = MaskArray::open(bitmask, self.words)?;
         let row = mask.rows.get(py, index)?;
-        let mut matcher = self.lock(py);
+        let matcher = self.lock(py);
         if matcher.is_stopped() {
             drop(matcher);
             return Err(terminated(py));
         }
+        // PERF: a mask that is not known can take milliseconds, which other threads need not wait for.
+        let is_known = matcher.knows_mask();
         // SAFETY: the mask is open until the end of the function; who else may use the row is the caller's to see to,
         // as with every function that writes into an array.
-        let is_restricted = unsafe { row.fill(|row| matcher.fill_mask(row)) };
-        drop(matcher);
+        let fill = |mut matcher: MutexGuard<'_, Matcher>| unsafe { row.fill(|row| matcher.fill_mask(row)) };
+        let is_restricted = if is_known {
+            fill(matcher)
+        } else {
+            drop(matcher);
+            py.detach(|| fill(self.lock_detached()))
+        };
         if debug_print {
             let what = if is_restricted { "some tokens are forbidden" } else { "all tokens are allowed" };
             self.print_debug(py, &format!("fill_next_token_bitmask: {what}"))?;

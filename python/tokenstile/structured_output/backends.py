@@ -89,9 +89,13 @@ class KnownBackend:
 class BackendSet:
     """Backends by what they are for. May be used from many threads."""
 
-    def __init__(self, num_speculative_tokens: int, cache_limit_bytes: int, max_idle: int) -> None:
+    def __init__(
+        self, num_speculative_tokens: int, cache_limit_bytes: int, max_idle: int, max_threads: int
+    ) -> None:
         self._num_speculative_tokens = num_speculative_tokens
         self._cache_limit_bytes = cache_limit_bytes
+        # No fewer than the pool has: a compilation that takes long would keep others waiting.
+        self._max_threads = max_threads
         self._backends: RecentlyUsed[KnownBackend] = RecentlyUsed(max_idle)
         self._retired: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._endings: weakref.WeakKeyDictionary[KnownBackend, weakref.finalize[..., KnownBackend]] = (
@@ -119,6 +123,7 @@ class BackendSet:
             disable_any_whitespace=params.disable_any_whitespace,
             disable_additional_properties=params.disable_additional_properties,
             spelling=params.chosen_spelling,
+            max_threads=self._max_threads,
             cache_limit_bytes=self._cache_limit_bytes,
             encode=tokenizer.encode,
         )

@@ -84,9 +84,9 @@ class CompilePool:
 
     def __init__(self, max_workers: int | None = None, max_pending: int = 4096) -> None:
         workers = max_workers or max(_FEWEST_WORKERS, ((os.cpu_count() or 1) + 1) // 2)
-        self._executor = ThreadPoolExecutor(
-            workers * (len(Lane) + _ABANDONED_PER_WORKER), thread_name_prefix="tokenstile-compile"
-        )
+        self.threads = workers * (len(Lane) + _ABANDONED_PER_WORKER)
+        """How many compilations may be under way at once, those among them that nobody waits for any more."""
+        self._executor = ThreadPoolExecutor(self.threads, thread_name_prefix="tokenstile-compile")
         self._lanes: Lanes[_Compilation] = Lanes(workers)
         self._known = KnownKeys()
         self._max_pending = max_pending

@@ -53,7 +53,7 @@ class BackendContext:
     spelling: Spelling | None = None
     """How values of JSON are written, for backends that know ways to: ``"canonical"`` or ``"any"``."""
     max_threads: int = 8
-    """How many threads one compilation may use, for backends that use several."""
+    """How many threads may compile at once; for backends that share a compilation out, how many it may use."""
     cache_limit_bytes: int = 512 << 20
     """What the compiled grammars that are kept may take, for backends that keep them."""
     encode: Callable[[str], list[int]] | None = field(default=None, compare=False)

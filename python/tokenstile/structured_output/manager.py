@@ -124,8 +124,10 @@ class StructuredOutputManager(VllmNames):
         self._default_backend = backend
         self._reasoning = reasoning
         self._compile_timeout = compile_timeout
-        self._backends = BackendSet(num_speculative_tokens, cache_limit_bytes, max_idle_backends)
         self._pool = CompilePool(compile_workers, max_pending)
+        self._backends = BackendSet(
+            num_speculative_tokens, cache_limit_bytes, max_idle_backends, self._pool.threads
+        )
         self._filler = BatchFiller(fill_threads, self._on_request_error)
         self._overlap: ThreadPoolExecutor | None = None
         self._allocate = allocate or _allocate_numpy

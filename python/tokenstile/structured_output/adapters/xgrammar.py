@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import torch
 import xgrammar
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tokenstile.structured_output.contract import BackendContext
 
 __all__ = ["XGrammarAdapter", "XGrammarAdapterGrammar"]
+
+_MOST_THREADS: Final = 8
 
 
 class XGrammarAdapterGrammar(StructuredOutputGrammar):
@@ -94,7 +96,7 @@ class XGrammarAdapter(StructuredOutputBackend):
         )
         self.compiler = xgrammar.GrammarCompiler(
             vocabulary,
-            max_threads=context.max_threads,
+            max_threads=min(context.max_threads, _MOST_THREADS),
             cache_enabled=True,
             cache_limit_bytes=context.cache_limit_bytes,
         )

@@ -107,7 +107,8 @@ pub struct Expander<'b> {
     reported: FxHashSet<(Located, &'static str)>,
     /// The schema that something was last noted of, and its pointer.
     noted: Option<(SchemaId, Arc<str>)>,
-    patterns: HashMap<Box<str>, ExprId>,
+    /// The languages of patterns, or why there is none: it may be asked for again.
+    patterns: HashMap<Box<str>, Result<ExprId>>,
     formats: Vec<(&'static str, TextSet)>,
     /// What is to be said if no value can be written: the first strings of which there are none, though more are meant.
     pub unwritten: Option<Error>,
@@ -634,19 +635,22 @@ impl<'b> Expander<'b> {
 
     /// The language of the strings in which a pattern matches some part.
     pub fn pattern(&mut self, pattern: &str) -> Result<ExprId> {
-        if let Some(&expr) = self.patterns.get(pattern) {
-            return Ok(expr);
+        if let Some(known) = self.patterns.get(pattern) {
+            return known.clone();
         }
         let languages = &mut self.algebra.languages;
-        let (expr, source) =
-            regex::parse_named(pattern, &Syntax::search(), &mut languages.builder, languages.budget)
-                .map_err(|error| {
-                    let message = format!("the regex {pattern:?}: {}", error.message());
-                    Error::new(error.kind(), message)
-                })?;
-        languages.name(expr, source);
-        self.patterns.insert(pattern.into(), expr);
-        Ok(expr)
+        let found = regex::parse_named(pattern, &Syntax::search(), &mut languages.builder, languages.budget)
+            .map_err(|error| Error::new(error.kind(), format!("the regex {pattern:?}: {}", error.message())));
+        if found.is_err() {
+            // Who wanted to stop, or has no time left, is told so; what is remembered is said again.
+            languages.budget.check()?;
+        }
+        let found = found.map(|(expr, source)| {
+            languages.name(expr, source);
+            expr
+        });
+        self.patterns.insert(pattern.into(), found.clone());
+        found
     }
 
     /// The texts of a format, where the format is known.
