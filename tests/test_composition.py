@@ -142,8 +142,8 @@ def test_what_cannot_be_is_refused():
         xgr.Grammar.intersect(NESTED, LIST)
     with pytest.raises(xgr.UnsupportedFeatureError):
         DIGITS.exclude(NESTED)
-    with pytest.raises(xgr.UnsupportedFeatureError, match="any order"):
-        xgr.Grammar.from_json_schema({"type": "object"}, strict_mode=False) & xgr.Grammar.from_regex("[^x]*")
+    with pytest.raises(xgr.UnsupportedFeatureError, match="several spellings"):
+        xgr.Grammar.from_json_schema({"type": "object"}, spelling="any") & xgr.Grammar.from_regex("[^x]*")
     with pytest.raises(xgr.GrammarError, match="nothing"):
         NESTED & DIGITS
     with pytest.raises(xgr.GrammarError, match="nothing"):
@@ -236,3 +236,241 @@ except KeyboardInterrupt:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.stdout == "interrupted\n", done.stderr
+
+
+CHARACTERS = [*map(chr, range(32, 127)), "\n", "\t", "\u00e9"]
+PIECES = [*CHARACTERS, '":', '{"', '"}', '","', "true", "null", "ab", '"a":', "12", "</s>"]
+PIECES_INFO = xgr.TokenizerInfo(PIECES, stop_token_ids=[len(PIECES) - 1])
+
+
+def walk(grammar, dice, steps=60):
+    """Walk at random; each mask is what is accepted, and never empty. Returns the text if it came to its end."""
+    compiled = xgr.GrammarCompiler(PIECES_INFO, cache_enabled=False).compile_grammar(grammar)
+    matcher = xgr.GrammarMatcher(compiled)
+    mask = np.zeros((1, -(-len(PIECES) // 32)), dtype=np.int32)
+    text = ""
+    for _ in range(steps):
+        matcher.fill_next_token_bitmask(mask)
+        allowed = xgr.testing.bitmask_to_bool_mask(mask, len(PIECES))[0]
+        accepted = [matcher.fork().accept_token(token) for token in range(len(PIECES))]
+        assert allowed.tolist() == accepted, text
+        assert any(accepted), f"a dead end after {text!r}"
+        # Ends and quotes come soon, so that texts come to an end.
+        choices = allowed.nonzero()[0].tolist()
+        likely = [token for token in choices if PIECES[token] in {"</s>", '"', "}", ":", ",", "1", "]"}]
+        token = dice.choice(likely if likely and dice.random() < 0.7 else choices)
+        assert matcher.accept_token(token)
+        if matcher.is_terminated():
+            return text
+        text += PIECES[token]
+    return None
+
+
+OBJECTS = [
+    {"type": "object"},
+    {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}, "required": ["a"]},
+    {"properties": {"b": {"enum": ["x", 1, None]}, "a": {"type": ["integer", "null"]}}},
+    {"type": "object", "patternProperties": {"^a": {"type": "integer"}}, "minProperties": 1},
+    {"type": "object", "additionalProperties": {"type": "boolean"}, "maxProperties": 2},
+    {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}, "maxItems": 2},
+    {"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"a": {"const": 1}}}]},
+]
+SHAPES = [
+    ".{0,14}",
+    ".{12}",
+    "[^b]*",
+    ".*1.*",
+    '.*[^"]',
+    r"(?!\{\}$).*",
+    '(?!\\{"a":1\\}$).*',
+    ".{0,7}|.{10,15}",
+]
+TEXTS = [
+    "{}", "{ }", '{"a":1}', '{"a": 1}', '{"a":1,"b":"x"}', '{"b":"x","a":1}', '{"a":1,"a":1}', '{"":1}',
+    '{"a":1,"c":{}}', '{"c":true}', '{"c":true,"d":false}', '{"ab":12}', "[]", '[{"a":1}]', '[{"a":1},{}]', "1", "12345",
+    '{"b":1}', '{"b":null,"a":2}', '{"a":null,"b":1}', '{"a":11111}', '{"a":1111111111}', '{"ab":1,"ac":2}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_objects_beside_regular_languages(shape, strict):
+    dice = random.Random(shape)  # noqa: S311 - a walk
+    regular = xgr.Grammar.from_regex(shape)
+    for schema in OBJECTS:
+        side = xgr.Grammar.from_json_schema(
+            schema, strict_mode=strict, any_whitespace=False, separators=(",", ":")
+        )
+        try:
+            both = side & regular
+        except xgr.GrammarError as error:
+            assert "nothing" in str(error)  # noqa: PT017 - not all have one
+            assert not any(accepts(side, text) and accepts(regular, text) for text in TEXTS)
+            continue
+        for text in TEXTS:
+            assert accepts(both, text) == (accepts(side, text) and accepts(regular, text)), (schema, text)
+        for _ in range(2):
+            text = walk(both, dice)
+            assert text is None or (accepts(side, text) and accepts(regular, text)), (schema, text)
+
+
+def test_a_short_object_comes_to_its_end():
+    for any_order in (True, False):
+        anything = xgr.Grammar.from_json_schema({"type": "object"}, strict_mode=False, any_order=any_order)
+        three = anything & xgr.Grammar.from_regex(".{3}")
+        assert accepts(three, "{ }")
+        assert not accepts(three, "{}")
+        short = anything & xgr.Grammar.from_regex(".{0,30}")
+        assert accepts(short, '{"a": 1, "b": {"a": [true]}}')
+        assert not accepts(short, '{"a": 1, "a": 2}'), "no key comes twice"
+        assert not accepts(short, '{"": 1, "": 2}'), "nor does the one of which there is one of its length"
+        assert not accepts(short, '{"a": 1, "b": {"a": [true, 1]}}')
+
+
+@pytest.mark.parametrize("first", range(len(OBJECTS)))
+def test_schemas_beside_schemas(first):
+    dice = random.Random(first)  # noqa: S311 - a walk
+    layout = {"any_whitespace": False, "separators": (",", ":")}
+    for second, other in enumerate(OBJECTS):
+        strict = (first + second) % 2 == 0
+        one = xgr.Grammar.from_json_schema(OBJECTS[first], strict_mode=strict, **layout)
+        two = xgr.Grammar.from_json_schema(other, strict_mode=dice.random() < 0.5, **layout)
+        try:
+            both = one & two
+        except xgr.UnsupportedFeatureError as error:
+            assert "order" in str(error)  # noqa: PT017 - not all have one
+            continue
+        except xgr.GrammarError:
+            assert not any(accepts(one, text) and accepts(two, text) for text in TEXTS)
+            continue
+        for text in TEXTS:
+            assert accepts(both, text) == (accepts(one, text) and accepts(two, text)), (other, text)
+        text = walk(both, dice)
+        assert text is None or (accepts(one, text) and accepts(two, text)), (other, text)
+
+
+def test_each_schema_is_closed_by_its_own_options():
+    name = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    age = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    closed, opened = (xgr.Grammar.from_json_schema(name, strict_mode=strict) for strict in (True, False))
+    with pytest.raises(xgr.GrammarError, match="nothing"):
+        closed & xgr.Grammar.from_json_schema(age, strict_mode=False)
+    both = opened & xgr.Grammar.from_json_schema(age, strict_mode=False)
+    assert accepts(both, '{"age": 1, "name": "x", "more": []}')
+    assert not accepts(both, '{"name": "x"}')
+    # One allOf is closed once: what is named by either may come.
+    joint = xgr.Grammar.all_of([name, age])
+    assert accepts(joint, '{"name": "x", "age": 1}')
+    assert not accepts(joint, '{"name": "x", "age": 1, "more": []}')
+    assert accepts(xgr.Grammar.all_of([name, age], strict_mode=False), '{"age": 1, "name": "x", "more": []}')
+    assert joint.report == []
+
+
+def test_each_schema_of_all_of_has_its_own_draft_and_address():
+    old = {
+        "$schema": "http://json-schema.org/draft-04/schema#",
+        "id": "http://example.com/old.json",
+        "properties": {"n": {"$ref": "old.json#/definitions/n"}},
+        "definitions": {"n": {"type": "number", "minimum": 3, "exclusiveMinimum": True}},
+    }
+    new = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "http://example.com/new.json",
+        "properties": {"n": {"$ref": "#/$defs/n"}},
+        "$defs": {
+            "n": {"$ref": "new.json#m"},
+            "m": {"$anchor": "m", "exclusiveMaximum": 5, "type": "integer"},
+        },
+    }
+    joint = xgr.Grammar.all_of([old, new])
+    assert accepts(joint, '{"n": 4}')
+    assert not accepts(joint, '{"n": 3}')
+    assert not accepts(joint, '{"n": 5}')
+    with pytest.raises(xgr.JSONSchemaError, match="no value"):
+        xgr.Grammar.all_of([{"type": "integer"}, {"type": "string"}])
+    with pytest.raises(xgr.InvalidArgumentError, match="at least one"):
+        xgr.Grammar.all_of([])
+    with pytest.raises(xgr.InvalidArgumentError, match="list of schemas"):
+        xgr.Grammar.all_of("{}")
+    with pytest.raises(xgr.GrammarError, match=r"all_of/1#/properties/n"):
+        xgr.Grammar.all_of([{}, {"properties": {"n": {"$ref": "#/nowhere"}}}])
+
+
+def test_values_are_taken_away_however_they_are_written():
+    small = xgr.Grammar.from_json_schema({"type": "integer", "minimum": 0, "maximum": 20})
+    rest = small - xgr.Grammar.from_json_schema({"multipleOf": 3}, any_whitespace=False)
+    assert [number for number in range(25) if accepts(rest, str(number))] == [
+        number for number in range(21) if number % 3
+    ]
+    objects = xgr.Grammar.from_json_schema(
+        {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    )
+    without = objects - xgr.Grammar.from_json_schema({"type": "object", "required": ["a"]}, strict_mode=False)
+    assert accepts(without, '{"b": 1}')
+    assert not accepts(without, '{"a": 1, "b": 1}')
+    again = without & xgr.Grammar.from_json_schema({"minProperties": 1}, strict_mode=False)
+    assert accepts(again, '{"b": 1}')
+    assert not accepts(again, "{}")
+
+
+def test_schemas_that_are_written_in_different_ways():
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    free = xgr.Grammar.from_json_schema(schema)
+    line = xgr.Grammar.from_json_schema(schema, any_whitespace=False)
+    both = free & line
+    assert accepts(both, '{"a": 1, "b": 2}')
+    assert not accepts(both, '{"a":1,"b":2}')
+    with pytest.raises(xgr.UnsupportedFeatureError, match="different white space"):
+        line & xgr.Grammar.from_json_schema(schema, any_whitespace=False, indent=2)
+    any_spelling = free & xgr.Grammar.from_json_schema(schema, spelling="any")
+    assert accepts(any_spelling, '{"a": 1}')
+    assert not accepts(any_spelling, '{"\\u0061": 1}')
+    turned = {"type": "object", "properties": dict(reversed(schema["properties"].items()))}
+    with pytest.raises(xgr.UnsupportedFeatureError, match="different orders"):
+        free & xgr.Grammar.from_json_schema(turned)
+    required = {"required": ["a", "b"]}
+    with pytest.raises(xgr.UnsupportedFeatureError, match="no object is written in all"):
+        xgr.Grammar.from_json_schema(schema | required) & xgr.Grammar.from_json_schema(turned | required)
+    in_one_order = free & xgr.Grammar.from_json_schema(turned, any_order=True)
+    assert accepts(in_one_order, '{"a": 1, "b": 2}')
+    assert not accepts(in_one_order, '{"b": 2, "a": 1}')
+
+
+def test_several_operands_at_once():
+    schema = xgr.Grammar.from_json_schema({"type": "object", "properties": {"a": {"type": "integer"}}})
+    other = xgr.Grammar.from_json_schema({"type": "object", "minProperties": 1}, strict_mode=False)
+    both = xgr.Grammar.intersect(
+        schema, xgr.Grammar.from_regex(".{0,9}"), other, xgr.Grammar.from_regex("[^2]*")
+    )
+    chained = (schema & other) & xgr.Grammar.from_regex(".{0,9}") & xgr.Grammar.from_regex("[^2]*")
+    for text, expected in [('{"a": 1}', True), ('{"a": 2}', False), ("{}", False), ('{"a": 1111}', False)]:
+        assert accepts(both, text) == accepts(chained, text) == expected
+
+
+FRONT_ENDS = [
+    xgr.Grammar.from_json_schema({"type": "object", "properties": {"a": {"type": "integer"}}}),
+    xgr.Grammar.from_regex("[0-9]{1,2}"),
+    NESTED,
+    LIST,
+    xgr.Grammar.from_structural_tag(
+        {"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "content": {"type": "regex", "pattern": "[xy]"},
+         "end": "</a>"}}
+    ),
+]  # fmt: skip
+WORDS = ['{"a": 1}', "12", "(x)", "[1,2]", "<a>x</a>"]
+
+
+@pytest.mark.parametrize("first", range(len(WORDS)))
+def test_chains_of_all_front_ends(first):
+    for second, word in enumerate(WORDS):
+        chain = FRONT_ENDS[first].then(FRONT_ENDS[second])
+        assert chain == FRONT_ENDS[first] + FRONT_ENDS[second]
+        assert accepts(chain, WORDS[first] + word)
+        assert not accepts(chain, WORDS[first])
+        either = FRONT_ENDS[first] | FRONT_ENDS[second]
+        assert accepts(either, word)
+        assert accepts(either.repeat(2, 3), WORDS[first] + word)
+        after_text = xgr.Grammar.from_ebnf('root ::= ""').then_until("::").then(FRONT_ENDS[second])
+        assert accepts(after_text, "free text : ::" + word)
+        assert not accepts(after_text, "free text" + word)
+        assert accepts(FRONT_ENDS[first].then_until("!").then(FRONT_ENDS[second]), WORDS[first] + "?!" + word)

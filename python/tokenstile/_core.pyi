@@ -115,6 +115,22 @@ class Grammar:
     def union(*grammars: Grammar, limits: Limits | None = None) -> Grammar: ...
     @staticmethod
     def intersect(*grammars: Grammar, limits: Limits | None = None) -> Grammar: ...
+    @staticmethod
+    def all_of(
+        schemas: Sequence[Schema],
+        *,
+        any_whitespace: bool = True,
+        indent: int | None = None,
+        separators: tuple[str, str] | None = None,
+        strict_mode: bool = True,
+        max_whitespace_cnt: int | None = None,
+        any_order: bool | None = None,
+        formats: Literal["assert", "annotate"] = "assert",
+        registry: Mapping[str, Schema] | None = None,
+        spelling: Spelling | None = None,
+        limits: Limits | None = None,
+    ) -> Grammar: ...
+    def then(self, *others: Grammar, limits: Limits | None = None) -> Grammar: ...
     def exclude(self, other: Grammar, *, limits: Limits | None = None) -> Grammar: ...
     def optional(self, *, limits: Limits | None = None) -> Grammar: ...
     def repeat(

@@ -107,3 +107,51 @@ def test_a_token_that_one_part_raises_for_is_taken_by_none(parts):
     assert not composite.accept_token(4)
     composite.rollback(1)
     assert allowed(composite) == ["a", "ab"], "the part before it went back"
+
+
+def test_compiled_grammars_and_matchers_are_put_together():
+    info = xgr.TokenizerInfo(TOKENS)
+    compiler = xgr.GrammarCompiler(info)
+    first, second = compiler.compile_regex("[ab]*c"), compiler.compile_regex("a[abc]*")
+    matcher = xgr.GrammarMatcher(second)
+    composite = CompositeGrammar([first, matcher])
+    assert composite.is_exact
+    assert isinstance(composite, StructuredOutputGrammar)
+    assert composite.validate_tokens([3, 2, 4, 0]) == [3, 2, 4]
+    assert composite.accept_tokens("r", [0, 2])
+    assert not composite.accept_tokens("r", [4, 0][::-1])
+    assert composite.accept_tokens("r", [4, 0]), "what comes after the end is ignored"
+    fresh = composite.fresh()
+    assert allowed(fresh) == ["a", "ab"]
+    assert allowed(CompositeGrammar([fresh, compiler.compile_regex("ab.*")])) == ["a", "ab"]
+    assert matcher.accept_token(0), "the matcher that was given did not move"
+    assert composite.is_terminated()
+    assert (
+        CompositeGrammar([compiler.compile_regex("ab"), compiler.compile_regex("ab|c")]).jump_forward_string()
+        == "ab"
+    )
+    with pytest.raises(xgr.InvalidArgumentError, match="not of str"):
+        CompositeGrammar(["a"])
+
+
+def test_what_has_no_intersection_is_refused_with_the_reason():
+    compiler = xgr.GrammarCompiler(xgr.TokenizerInfo(TOKENS))
+    nested = [compiler.compile_grammar(f'root ::= "a" root "{end}" | "c"') for end in "bc"]
+    with pytest.raises(xgr.UnsupportedFeatureError, match="only one side"):
+        CompositeGrammar(nested)
+
+
+def test_json_objects_are_put_together_exactly():
+    tokens = [*map(chr, range(32, 127)), "</s>"]
+    compiler = xgr.GrammarCompiler(xgr.TokenizerInfo(tokens, stop_token_ids=[len(tokens) - 1]))
+    anything = compiler.compile_json_schema({"type": "object"}, strict_mode=False)
+    number = compiler.compile_json_schema({"properties": {"n": {"type": "integer"}}}, strict_mode=False)
+    short = compiler.compile_regex(".{0,9}")
+    for parts in ([anything, short], [anything, number], [number, short, anything]):
+        assert CompositeGrammar(parts).is_exact
+    three = CompositeGrammar([anything, compiler.compile_regex(".{3}")])
+    for character in "{ }":
+        row = np.zeros((1, 3), dtype=np.int32)
+        three.fill_bitmask(row, 0)
+        assert [tokens[at] for at in range(95) if int(row[0, at // 32]) >> at % 32 & 1] == [character]
+        assert three.accept_token(tokens.index(character))

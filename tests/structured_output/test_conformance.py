@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tokenstile.structured_output import BackendContext, TokenstileBackend, XGrammarBackend
+from tokenstile import GrammarMatcher
+from tokenstile.structured_output import (
+    BackendContext,
+    CompositeGrammar,
+    TokenstileBackend,
+    XGrammarBackend,
+)
 from tokenstile.structured_output.backend import TokenstileGrammar
 from tokenstile.structured_output.conformance import CHECKS, run_check
 from tokenstile.structured_output.xgrammar_backend import AsyncXGrammarBackend
@@ -18,7 +24,18 @@ def by_name_and_async(context: BackendContext) -> AsyncXGrammarBackend:
     return AsyncXGrammarBackend(context.tokenizer_info)
 
 
-@pytest.mark.parametrize("make", [TokenstileBackend, by_name, by_name_and_async])
+class Composed(TokenstileBackend):
+    """Each grammar is a composite of itself and of one that allows everything."""
+
+    def compile_grammar(self, *args, **options):
+        grammar = super().compile_grammar(*args, **options)
+        everything = self.compiler.compile_regex(r"[\s\S]*")
+        return CompositeGrammar(
+            [grammar, GrammarMatcher(everything, override_stop_tokens=grammar.matcher.stop_token_ids)]
+        )
+
+
+@pytest.mark.parametrize("make", [TokenstileBackend, Composed, by_name, by_name_and_async])
 @pytest.mark.parametrize("name", CHECKS)
 def test_ours(name, make):
     finding = run_check(name, make)

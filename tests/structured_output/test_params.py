@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tokenstile import InvalidArgumentError
+from tokenstile import GrammarError, InvalidArgumentError, TokenizerInfo
 from tokenstile.structured_output import (
     GrammarType,
     StructuredOutputKey,
@@ -25,6 +25,12 @@ ONE_OF_EACH = {
     "json_object": (True, ""),
     "structural_tag": ({"type": "structural_tag"}, '{"type": "structural_tag"}'),
     "lark": ('start: "a"', 'start: "a"'),
+    "all_of": ([{"regex": "a+"}, {"json_object": True}], '[{"regex": "a+"}, {"json_object": true}]'),
+    "any_of": (
+        [{"choice": ["a"]}, {"then": [{"regex": "b"}]}],
+        '[{"choice": ["a"]}, {"then": [{"regex": "b"}]}]',
+    ),
+    "then": ('[{"json": "{}", "spelling": "any"}]', '[{"json": "{}", "spelling": "any"}]'),
 }
 
 
@@ -136,3 +142,63 @@ def test_closing_schemas_for_libraries_that_leave_them_open():
     for text in ("{", "[" * 100_000):
         with pytest.raises(InvalidArgumentError, match="not JSON"):
             close_schema(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"all_of": []}, "between 1 and 64"),
+        ({"any_of": "{}"}, "list of structures"),
+        ({"then": "["}, "then is not JSON"),
+        ({"then": ["a"]}, r"then\[0\] must be a structure, not str"),
+        ({"all_of": [{"regex": "a"}, {"regexp": "b"}]}, r"all_of\[1\] has unknown fields: regexp"),
+        ({"all_of": [{"regex": "a", "json": "{}"}]}, r"all_of\[0\]: exactly one"),
+        ({"all_of": 3}, "all_of must be list or tuple or str"),
+    ],
+)
+def test_wrong_composites_are_refused(given, words):
+    with pytest.raises(InvalidArgumentError, match=words):
+        StructuredOutputsParams(**given)
+
+
+def test_composites_nest_so_deep():
+    part = {"regex": "a"}
+    for _ in range(7):
+        part = {"then": [part]}
+    assert StructuredOutputsParams(**part).depth == 8
+    with pytest.raises(InvalidArgumentError, match="more than 8 deep"):
+        StructuredOutputsParams(then=[part])
+
+
+def test_composites_go_through_the_manager():
+    tokens = [*map(chr, range(32, 127)), "</s>"]
+    info = TokenizerInfo(tokens, stop_token_ids=[len(tokens) - 1])
+    name = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    more = {"type": "object", "properties": {"b": {"type": "integer"}}}
+    cases = [
+        (
+            {"all_of": [{"json": name}, {"json": more}, {"regex": ".{0,9}"}]},
+            ['{"a": 1}', '{"a":1,"b":2}'][:1],
+            ['{"a": 1, "b": 2}', "{}"],
+        ),
+        ({"all_of": [{"json": name}, {"json": more}]}, ['{"a": 1, "b": 2}'], ['{"a": 1, "c": 2}']),
+        ({"any_of": [{"json": name}, {"choice": ["no", "{}"]}]}, ['{"a": 1}', "no", "{}"], ['{"b": 1}']),
+        ({"then": [{"regex": "[a-z]+"}, {"choice": [": "]}, {"json_object": True}]}, ["x: {}"], ["x{}"]),
+        (
+            {"then": [StructuredOutputsParams(regex="a"), {"any_of": [{"lark": 'start: "b"'}, {"grammar": 'root ::= "c"'}]}]},
+            ["ab", "ac"],
+            ["a", "abc"],
+        ),
+        ({"all_of": [{"json": name, "disable_any_whitespace": True}]}, ['{"a":1}'], ['{"a": 1}']),
+    ]  # fmt: skip
+    with StructuredOutputManager(info) as manager:
+        for at, (given, accepted, refused) in enumerate(cases):
+            request = manager.grammar_init(str(at), StructuredOutputsParams(**given))
+            grammar = request.result(60)
+            for text in [*accepted, *refused]:
+                place = grammar.fresh()
+                ids = [tokens.index(character) for character in text] + [len(tokens) - 1]
+                assert place.accept_tokens("r", ids) == (text in accepted), (given, text)
+        wrong = manager.grammar_init("w", StructuredOutputsParams(all_of=[{"regex": "a"}, {"regex": "b"}]))
+        with pytest.raises(GrammarError, match="nothing"):
+            wrong.result(60)

@@ -318,7 +318,7 @@ impl Graph<'_> {
 
     /// A list without entries.
     fn hash_list(&mut self, machine: &Machine, list: &List, state: &mut SipHasher13) -> Option<()> {
-        if !list.entries.is_empty() {
+        if !list.entries.is_empty() || !list.track.is_empty() {
             return None;
         }
         (

@@ -170,6 +170,8 @@ pub struct List {
     pub after_keys: ByteSet,
     /// Whether a key of others that is not whole can always be completed, whatever the list has had.
     pub always_free: bool,
+    /// The terminals that may separate two members, by the nodes of the list's track; none if it has no track.
+    pub track: Box<[Box<[ExprId]>]>,
 }
 
 impl List {

@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use tokenstile_grammar::frontends::json_schema::Spelling;
@@ -19,6 +20,7 @@ use crate::lark;
 use crate::limits::{CompileLimits, interruptible};
 use crate::matcher::bytes_of;
 use crate::report::Report;
+use crate::schemas::Schemas;
 use crate::serialize;
 use crate::spelling;
 use crate::structural_tag;
@@ -266,27 +268,126 @@ impl Grammar {
         combine(grammars, limits, ir::union)
     }
 
-    /// The strings that all of the grammars have. One of them at most may be other than regular.
+    /// The strings that all of the grammars have. One of them at most may be other than regular; those that came from JSON
+    /// Schemas are put together by their values first, each closed by its own options, and are one.
     ///
-    /// Raises ``UnsupportedFeatureError`` if two of them recurse, or if one holds what a regular language cannot be
-    /// compared with: tokens, or the members of a JSON object. What both have can be far larger than either:
-    /// ``LimitExceededError`` says that it does not fit into ``limits``.
+    /// Raises ``UnsupportedFeatureError`` if two others of them recurse, if one holds what a regular language cannot be
+    /// compared with, such as tokens, or if schemas are written in different ways; and ``GrammarError`` if no string is
+    /// left. What both have can be far larger than either: ``LimitExceededError`` says that it does not fit into ``limits``.
     #[staticmethod]
     #[pyo3(signature = (*grammars, limits = None))]
     fn intersect(grammars: &Bound<'_, PyTuple>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let py = grammars.py();
         if grammars.is_empty() {
-            return Err(errors::argument(grammars.py(), "intersect needs at least one grammar"));
+            return Err(errors::argument(py, "intersect needs at least one grammar"));
         }
-        combine(grammars, limits, ir::intersect)?.checked(grammars.py(), limits)
+        let (mut schemas, mut others) = (Vec::new(), Vec::new());
+        for grammar in grammars {
+            match grammar_of(&grammar)?.get().report.schemas() {
+                Some(found) => schemas.push(found),
+                None => others.push(grammar.clone()),
+            }
+        }
+        if schemas.len() < 2 {
+            return combine(grammars, limits, ir::intersect)?.checked(py, limits);
+        }
+        match Self::of_schemas(py, Schemas::intersect(&schemas), limits)? {
+            Ok(both) if others.is_empty() => both.checked(py, limits),
+            Ok(both) => {
+                others.push(Bound::new(py, both)?.into_any());
+                combine(&PyTuple::new(py, others)?, limits, ir::intersect)?.checked(py, limits)
+            }
+            Err(error) => {
+                Self::unless(py, &error, || combine(grammars, limits, ir::intersect)?.checked(py, limits))
+            }
+        }
     }
 
-    /// The strings of this grammar that ``other``, which must be regular, does not have.
+    /// The strings of this grammar that ``other`` does not have. It must be regular, or both must have come from JSON
+    /// Schemas: then the values of the other are taken away, however they are written.
     #[pyo3(signature = (other, *, limits = None))]
     fn exclude(&self, other: &Bound<'_, PyAny>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let excluded = grammar_of(other)?.get();
         let py = other.py();
-        let other = Arc::clone(grammar_of(other)?.get().ir());
-        let sizes = CompileLimits::from_python(limits)?.grammar;
-        from_result(py, py.detach(|| ir::exclude(self.ir(), &other, &sizes)))?.checked(py, limits)
+        let (Some(own), Some(others)) = (self.report.schemas(), excluded.report.schemas()) else {
+            return self.without(py, excluded, limits);
+        };
+        match Self::of_schemas(py, own.exclude(&others), limits)? {
+            Ok(rest) => rest.checked(py, limits),
+            Err(error) => Self::unless(py, &error, || self.without(py, excluded, limits)),
+        }
+    }
+
+    /// The JSON texts of the values that satisfy all of the schemas, as one ``allOf`` over them: what they leave open is
+    /// closed once, for all of them together, in strict mode. Each keeps its own draft and base URI.
+    ///
+    /// The arguments are those of ``from_json_schema``, for all schemas.
+    ///
+    /// Raises what that does; the pointers of errors begin with ``all_of/`` and the number of the schema.
+    #[staticmethod]
+    #[pyo3(
+        signature = (
+            schemas, *, any_whitespace = true, indent = None, separators = None, strict_mode = true,
+            max_whitespace_cnt = None, any_order = None, formats = "assert", registry = None, spelling = None,
+            limits = None
+        ),
+        text_signature = "(schemas, *, any_whitespace=True, indent=None, separators=None, strict_mode=True, max_whitespace_cnt=None, any_order=None, formats='assert', registry=None, spelling=None, limits=None)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn all_of(
+        schemas: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::any_whitespace)] any_whitespace: bool,
+        #[pyo3(from_py_with = arguments::indent)] indent: Option<i64>,
+        #[pyo3(from_py_with = arguments::separators)] separators: Option<(String, String)>,
+        #[pyo3(from_py_with = arguments::strict_mode)] strict_mode: bool,
+        #[pyo3(from_py_with = arguments::max_whitespace_cnt)] max_whitespace_cnt: Option<i64>,
+        #[pyo3(from_py_with = arguments::any_order)] any_order: Option<bool>,
+        #[pyo3(from_py_with = arguments::formats)] formats: &str,
+        registry: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = schemas.py();
+        if !schemas.is_instance_of::<PyList>() && !schemas.is_instance_of::<PyTuple>() {
+            let name = errors::type_name(schemas);
+            return Err(errors::argument(py, format!("schemas must be a list of schemas, not {name}")));
+        }
+        let mut texts = Vec::new();
+        for schema in schemas.try_iter()? {
+            texts.push(json_schema::text_of(&schema?)?);
+        }
+        if texts.is_empty() {
+            return Err(errors::argument(py, "all_of needs at least one schema"));
+        }
+        let arguments = Arguments {
+            any_whitespace,
+            indent,
+            separators,
+            strict_mode,
+            max_whitespace_cnt,
+            any_order,
+            formats,
+            on_unsupported: "error",
+            registry,
+            spelling,
+        };
+        let options = Arc::new(arguments.options(py)?);
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        let grammar = interruptible(py, limits, |budget| {
+            let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+            front_end::all_of(&texts, &options, budget)
+        })?;
+        let grammar = grammar.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))?;
+        Ok(Grammar::with_report(grammar, Report::combined(Schemas::joint(&texts, &options))))
+    }
+
+    /// The strings of this grammar, each followed by one of ``others``, one after the other: the same as ``concat``.
+    #[pyo3(signature = (*others, limits = None))]
+    fn then(&self, others: &Bound<'_, PyTuple>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let py = others.py();
+        let copy = Bound::new(py, Grammar::new(Ir::clone(self.ir())))?.into_any();
+        let all: Vec<Bound<'_, PyAny>> = std::iter::once(copy).chain(others.iter()).collect();
+        combine(&PyTuple::new(py, all)?, limits, ir::concat)
     }
 
     /// The strings of this grammar, and the empty string.
@@ -294,7 +395,6 @@ impl Grammar {
     fn optional(&self, py: Python<'_>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         self.repeat(py, 0, Some(1), limits)
     }
-
     /// The strings of this grammar one after the other, ``min`` to ``max`` times, without an upper bound if ``max`` is
     /// ``None``.
     #[pyo3(signature = (min = 0, max = None, *, limits = None))]
@@ -417,6 +517,39 @@ impl Grammar {
 }
 
 impl Grammar {
+    /// The grammar that schemas become together, or why they do not.
+    fn of_schemas(
+        py: Python<'_>,
+        schemas: Schemas,
+        limits: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<tokenstile_grammar::Result<Self>> {
+        let limits = CompileLimits::from_python(limits)?.grammar;
+        let made = interruptible(py, limits, |budget| schemas.grammar(budget))?;
+        Ok(made.map(|grammar| Grammar::with_report(grammar, Report::combined(schemas))))
+    }
+
+    /// What is made of the grammars as texts, where their schemas cannot be put together; the error of the schemas, if that
+    /// cannot be either.
+    fn unless(
+        py: Python<'_>,
+        error: &tokenstile_grammar::Error,
+        otherwise: impl FnOnce() -> PyResult<Self>,
+    ) -> PyResult<Self> {
+        let raised = errors::grammar(py, error, Source::Grammar);
+        if error.kind() != ErrorKind::Unsupported {
+            return Err(raised);
+        }
+        otherwise()
+            .map_err(|other| if other.is_instance_of::<PyKeyboardInterrupt>(py) { other } else { raised })
+    }
+
+    /// The strings of this grammar that another, which must be regular, does not have.
+    fn without(&self, py: Python<'_>, other: &Self, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let sizes = CompileLimits::from_python(limits)?.grammar;
+        let (own, other) = (self.ir(), other.ir());
+        from_result(py, py.detach(|| ir::exclude(own, other, &sizes)))?.checked(py, limits)
+    }
+
     /// The grammar, unless it has a conjunction that cannot be compiled.
     fn checked(self, py: Python<'_>, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let limits = CompileLimits::from_python(limits)?.grammar;
@@ -456,7 +589,7 @@ impl Grammar {
     /// This and another, as arguments.
     fn before<'py>(&self, other: &Bound<'py, Grammar>) -> PyResult<Bound<'py, PyTuple>> {
         let py = other.py();
-        let copy = Py::new(py, Grammar::new(Ir::clone(self.ir())))?;
+        let copy = Py::new(py, Grammar::with_report(Ir::clone(self.ir()), self.report.clone()))?;
         PyTuple::new(py, [copy.bind(py).as_any(), other.as_any()])
     }
 }

@@ -27,6 +27,7 @@ mod limits;
 mod matcher;
 mod permits;
 mod report;
+mod schemas;
 mod serialize;
 mod spelling;
 mod structural_tag;

@@ -15,6 +15,7 @@ use tokenstile_grammar::{Budget, Grammar as Ir, Limits, Result};
 
 use crate::errors::{self, Source};
 use crate::limits::interruptible;
+use crate::schemas::Schemas;
 
 /// What became of each keyword of a schema; empty for grammars that came from elsewhere.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +24,12 @@ pub(crate) struct Report(Option<Arc<Content>>);
 #[derive(Debug)]
 enum Content {
     Written(front_end::Report),
-    Unwritten { schema: Schema, report: OnceLock<front_end::Report> },
+    Unwritten {
+        schema: Schema,
+        report: OnceLock<front_end::Report>,
+    },
+    /// There is no report of several schemas together; but it is known which they are.
+    Combined(Schemas),
 }
 
 /// What a report is written from, and a grammar that was not needed at first.
@@ -101,18 +107,34 @@ impl Report {
         Report(Some(Arc::new(Content::Unwritten { schema, report: OnceLock::new() })))
     }
 
+    /// That of a grammar that was put together from schemas.
+    pub(crate) fn combined(schemas: Schemas) -> Self {
+        Report(Some(Arc::new(Content::Combined(schemas))))
+    }
+
+    /// The schemas that the grammar came from, if they are known.
+    pub(crate) fn schemas(&self) -> Option<Schemas> {
+        match self.0.as_deref()? {
+            Content::Written(_) => None,
+            Content::Unwritten { schema, .. } => {
+                Some(Schemas::joint(std::slice::from_ref(&schema.text), &schema.options))
+            }
+            Content::Combined(schemas) => Some(schemas.clone()),
+        }
+    }
+
     /// What was left out, if it was asked to be.
     pub(crate) fn widened(&self) -> Option<&front_end::Report> {
         match self.0.as_deref()? {
             Content::Written(report) => report.is_widened().then_some(report),
-            Content::Unwritten { .. } => None,
+            Content::Unwritten { .. } | Content::Combined(_) => None,
         }
     }
 
     /// What became of each keyword.
     pub(crate) fn findings(&self, py: Python<'_>) -> PyResult<Vec<Finding>> {
         match self.0.as_deref() {
-            None => Ok(Vec::new()),
+            None | Some(Content::Combined(_)) => Ok(Vec::new()),
             Some(Content::Written(report)) => Ok(report.findings()),
             Some(Content::Unwritten { schema, report }) => {
                 if let Some(report) = report.get() {
@@ -131,6 +153,7 @@ impl Report {
     pub(crate) fn memory_bytes(&self) -> usize {
         match self.0.as_deref() {
             None => 0,
+            Some(Content::Combined(schemas)) => schemas.memory_bytes(),
             Some(Content::Written(report)) => report.memory_bytes(),
             Some(Content::Unwritten { schema, report }) => {
                 let registry = schema.options.registry.iter().map(|(uri, text)| uri.len() + text.len());

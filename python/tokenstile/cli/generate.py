@@ -65,6 +65,21 @@ def generate(
     choice: Annotated[
         list[str] | None, typer.Option(help="One of these texts; repeat it.", rich_help_panel=_STRUCTURE)
     ] = None,
+    all_of: Annotated[
+        str | None,
+        typer.Option(
+            help="Structures that the text must all have, as a JSON array: a file or the text.",
+            rich_help_panel=_STRUCTURE,
+        ),
+    ] = None,
+    any_of: Annotated[
+        str | None,
+        typer.Option(help="Structures of which it must have one, the same.", rich_help_panel=_STRUCTURE),
+    ] = None,
+    then: Annotated[
+        str | None,
+        typer.Option(help="Structures one after the other, the same.", rich_help_panel=_STRUCTURE),
+    ] = None,
     tool: Annotated[
         list[str] | None,
         typer.Option(
@@ -151,7 +166,7 @@ def generate(
     tools = [entry for one in tool or [] for entry in _read_tools(one)]
     structure = _structure(
         schema=schema, regex=regex, ebnf=ebnf, lark=lark, choice=choice, compact=compact, spelling=spelling,
-        tag=_tool_tag(tools, tool_family, tool_choice, max_calls),
+        tag=_tool_tag(tools, tool_family, tool_choice, max_calls), all_of=all_of, any_of=any_of, then=then,
     )  # fmt: skip
     job = Job(params, structure, system, tools, raw, complete_in_time, tool_family)
     _check_usage(prompt, batch, output, stream=stream, n=n)
@@ -191,6 +206,10 @@ def _structure(**given: Any) -> StructuredOutputsParams | None:  # noqa: ANN401 
         if given[option] is not None:
             found[field] = read_source(given[option], kind).text
     found |= {field: given[field] for field in ("regex", "choice") if given[field] is not None}
+    for field in ("all_of", "any_of", "then"):
+        if given[field] is not None:
+            text = given[field]
+            found[field] = text if text.lstrip().startswith("[") else read_text(text)
     if given["tag"] is not None:
         found["structural_tag"] = given["tag"]
     if len(found) > 1:

@@ -146,6 +146,10 @@ class VllmWriter:
     def _structure(structure: StructuredOutputsParams) -> Any:  # noqa: ANN401 - vLLM's
         from vllm.sampling_params import StructuredOutputsParams as VllmParams  # noqa: PLC0415 - in the worker
 
+        if structure.parts:
+            raise InvalidArgumentError(
+                "vLLM's parameters have no all_of, any_of and then; compose grammars, and give their text as grammar"
+            )
         kind, spec = structure.key
         given: Any = list(structure.choice) if structure.choice is not None else spec
         name = "grammar" if kind.value == "lark" else kind.value

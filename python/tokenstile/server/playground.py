@@ -42,7 +42,7 @@ _STATIC: Final = Path(__file__).with_name("static")
 class InspectRequest(Strict):
     """A text under a grammar."""
 
-    kind: Literal["json", "regex", "grammar", "lark", "choice", "structural_tag"]
+    kind: Literal["json", "regex", "grammar", "lark", "choice", "structural_tag", "all_of", "any_of", "then"]
     grammar: str
     compact: bool = False
     """Whether JSON has no white space between its parts."""

@@ -144,6 +144,7 @@ class TokenstileBackend(StructuredOutputBackend):
             cache_limit_bytes=context.cache_limit_bytes,
             limits=limits,
         )
+        self._limits = limits
         self.bitmasks = BitmaskPool(context.vocab_size)
 
     def compile_grammar(
@@ -169,7 +170,13 @@ class TokenstileBackend(StructuredOutputBackend):
     ) -> CompiledGrammar:
         """Compile a grammar."""
         return compile_constraint(
-            self.compiler, grammar_type, grammar_spec, self.style, timeout=timeout, cancel=cancel
+            self.compiler,
+            grammar_type,
+            grammar_spec,
+            self.style,
+            timeout=timeout,
+            cancel=cancel,
+            limits=self._limits,
         )
 
     def allocate_token_bitmask(self, max_num_seqs: int) -> Any:  # noqa: ANN401 - the contract's

@@ -40,6 +40,12 @@ class GrammarType(Enum):
     """A structural tag as JSON."""
     LARK = "lark"
     """A Lark text."""
+    ALL_OF = "all_of"
+    """What several structures have in common; its text is a JSON array of them."""
+    ANY_OF = "any_of"
+    """Any one of several structures, in the same way."""
+    THEN = "then"
+    """Several structures, one after the other, in the same way."""
 
     JSON_SCHEMA = "json"  # noqa: PIE796 - another name of it
     EBNF = "grammar"  # noqa: PIE796 - another name of it

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json as json_module
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Union
 
 from tokenstile._core import get_default_spelling
 from tokenstile.exceptions import InvalidArgumentError
@@ -17,17 +17,26 @@ from tokenstile.structured_output.key import GrammarType, StructuredOutputKey
 from tokenstile.structured_output.texts import check_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokenstile.json_schema import Spelling
 
 __all__ = ["StructuredOutputsParams"]
 
-_KINDS: Final = ("json", "regex", "choice", "grammar", "json_object", "structural_tag", "lark")
+Structures = Union["Sequence[StructuredOutputsParams | Mapping[str, Any]]", str]
+
+_COMPOSITES: Final = ("all_of", "any_of", "then")
+_KINDS: Final = (
+    "json", "regex", "choice", "grammar", "json_object", "structural_tag", "lark", *_COMPOSITES
+)  # fmt: skip
+_MOST_PARTS: Final = 64
+_DEEPEST: Final = 8
 _TEXTS_THAT_MUST_SAY_SOMETHING: Final = ("json", "grammar", "structural_tag", "lark")
 
 
 @dataclass(frozen=True, slots=True)
 class StructuredOutputsParams:
-    """The structure that an output must have; exactly one of the first seven is given.
+    """The structure that an output must have; exactly one of the first ten is given.
 
     >>> StructuredOutputsParams(regex="[0-9]+").key
     StructuredOutputKey(grammar_type=<GrammarType.REGEX: 'regex'>, grammar_spec='[0-9]+')
@@ -47,6 +56,14 @@ class StructuredOutputsParams:
     """A structural tag, as a text or as an object."""
     lark: str | None = None
     """A Lark text."""
+    all_of: Structures | None = None
+    """Structures all of which the text must have: objects of this class, mappings of its fields, or a JSON array.
+
+    JSON Schemas among them that are written alike are one ``allOf``, closed once."""
+    any_of: Structures | None = None
+    """Structures one of which the text must have, in the same way."""
+    then: Structures | None = None
+    """Structures one after the other, in the same way."""
     disable_any_whitespace: bool = False
     """Whether JSON is to be written without white space between its parts."""
     disable_additional_properties: bool = False
@@ -80,6 +97,7 @@ class StructuredOutputsParams:
             "choice": (list, tuple),
             "json_object": (bool,),
             "structural_tag": (str, Mapping),
+            **dict.fromkeys(_COMPOSITES, (list, tuple, str)),
         }
         types = allowed.get(kind, (str,))
         if not isinstance(value, types):
@@ -93,6 +111,10 @@ class StructuredOutputsParams:
             raise InvalidArgumentError("json_object must be true, or not be given")
         if kind == "choice":
             self._check_choices(self.choice or ())
+        if kind in _COMPOSITES:
+            object.__setattr__(self, kind, _read_parts(kind, value))
+            if self.depth > _DEEPEST:
+                raise InvalidArgumentError(f"structures nest more than {_DEEPEST} deep")
 
     @staticmethod
     def _check_choices(choices: list[str] | tuple[str, ...]) -> None:
@@ -110,6 +132,20 @@ class StructuredOutputsParams:
     def all_non_structural_tag_constraints_none(self) -> bool:
         """Tell whether what is asked for is a structural tag: vLLM's name."""
         return all(getattr(self, kind) is None for kind in _KINDS if kind != "structural_tag")
+
+    @property
+    def parts(self) -> tuple[StructuredOutputsParams, ...]:
+        """The structures that it is made of; none if it is of no other."""
+        for kind in _COMPOSITES:
+            value = getattr(self, kind)
+            if value is not None:
+                return tuple(value)
+        return ()
+
+    @property
+    def depth(self) -> int:
+        """How deep structures nest in it."""
+        return 1 + max((part.depth for part in self.parts), default=0)
 
     @property
     def key(self) -> StructuredOutputKey:
@@ -137,10 +173,63 @@ class StructuredOutputsParams:
         return cls(**given)
 
 
+def _read_parts(kind: str, value: Any) -> tuple[StructuredOutputsParams, ...]:  # noqa: ANN401 - as it is given
+    """Read the structures that another is made of."""
+    given = value
+    if isinstance(value, str):
+        try:
+            given = json_module.loads(value)
+        except (ValueError, RecursionError) as error:
+            raise InvalidArgumentError(f"{kind} is not JSON: {error}") from None
+        if not isinstance(given, list):
+            raise InvalidArgumentError(f"{kind} must be a list of structures, not {type(given).__name__}")
+    if not 1 <= len(given) <= _MOST_PARTS:
+        raise InvalidArgumentError(
+            f"{kind} must have between 1 and {_MOST_PARTS} structures, not {len(given)}"
+        )
+    return tuple(_read_part(f"{kind}[{at}]", part) for at, part in enumerate(given))
+
+
+def _read_part(place: str, part: object) -> StructuredOutputsParams:
+    if isinstance(part, StructuredOutputsParams):
+        return part
+    if not isinstance(part, Mapping):
+        raise InvalidArgumentError(f"{place} must be a structure, not {type(part).__name__}")
+    known = StructuredOutputsParams.__slots__
+    unknown = sorted(str(name)[:64] for name in part if name not in known)
+    if unknown:
+        raise InvalidArgumentError(f"{place} has unknown fields: {', '.join(unknown[:5])}")
+    try:
+        return StructuredOutputsParams(**{str(name): value for name, value in part.items()})
+    except InvalidArgumentError as error:
+        raise InvalidArgumentError(f"{place}: {error}") from None
+    except RecursionError:
+        raise InvalidArgumentError(f"structures nest more than {_DEEPEST} deep") from None
+
+
+def _as_json(part: StructuredOutputsParams) -> dict[str, Any]:
+    """Write a structure as an object with the fields that say something."""
+    kind, text = part.key
+    given: Any = text
+    if part.json_object:
+        given = True
+    elif part.choice is not None:
+        given = list(part.choice)
+    elif part.parts:
+        given = [_as_json(one) for one in part.parts]
+    written: dict[str, Any] = {kind.value: given}
+    for flag in ("disable_any_whitespace", "disable_additional_properties", "spelling"):
+        if getattr(part, flag):
+            written[flag] = getattr(part, flag)
+    return written
+
+
 def _text(kind: str, value: Any) -> str:  # noqa: ANN401 - any of the kinds
     """Return the text of a value. Keys of objects keep their order, since it is that of the output."""
     if kind == "json_object":
         return ""
+    if kind in _COMPOSITES:
+        return json_module.dumps([_as_json(part) for part in value])
     if isinstance(value, str):
         return value
     try:

@@ -255,7 +255,9 @@ impl Sizes<'_> {
             let key = others.keys.map_or((0, 0), |expr| keys.other(expr, shortest));
             others.variants.iter().for_each(|value| _ = add(value, key, shortest));
         }
-        let separator = shortest.worst_bytes(terminals, generation.terminal(list.separator));
+        let separators = list.track.iter().flatten().chain([&list.separator]);
+        let separators = separators.map(|&expr| shortest.worst_bytes(terminals, generation.terminal(expr)));
+        let separator = separators.max().unwrap_or(0);
         let MostNeeded { entries, more } = list.conditions.most_needed();
         let needed = by_entry.iter().zip(entries).filter(|(_, is_needed)| *is_needed).map(|(&cost, _)| cost);
         let sum = needed.fold(0_u32, |sum, cost| sum.saturating_add(cost).saturating_add(separator));

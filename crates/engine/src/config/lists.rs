@@ -444,6 +444,7 @@ impl Generation {
             Phase::OtherKey { others, variant } | Phase::Cut(CutPhase::OtherKey { others, variant, .. }) => {
                 PlaceCut::Key { next: moves().all[0].target, others, variant }
             }
+            Phase::After if !self.machine().list(list).track.is_empty() => PlaceCut::Hole,
             Phase::After => {
                 let next = |phase| Target::Place(self.lists().intern_place(Place { state, phase }));
                 let Moves { ends, all } = moves();
@@ -591,6 +592,9 @@ impl<'g> Finder<'g> {
 
     /// A separator and what may begin behind it: as one terminal if that is one.
     fn separate(&mut self) {
+        if let Some(separated) = self.list.conditions.separated(&self.had.state) {
+            return self.separate_on_track(separated);
+        }
         let separator = self.separator();
         self.begin();
         match self.moves.as_mut_slice() {
@@ -602,6 +606,18 @@ impl<'g> Finder<'g> {
                 let target = self.place(self.state, Phase::Before);
                 self.moves = vec![Move { terminal: Some(separator), rule: None, target }];
             }
+        }
+    }
+
+    /// What may separate two members where an automaton runs beside the list, with the quote of the next key.
+    fn separate_on_track(&mut self, separated: impl Iterator<Item = State>) {
+        let node = self.list.conditions.track_node(&self.had.state).unwrap_or_default();
+        let quote = self.generation.terminal(self.list.quote);
+        for (&separator, state) in self.list.track[node as usize].iter().zip(separated) {
+            let terminal = self.concat(self.generation.terminal(separator), quote);
+            let state = self.generation.lists().intern_state(&Had { state, ..self.had.clone() });
+            let target = self.place(state, Phase::Quoted);
+            self.moves.push(Move { terminal: Some(terminal), rule: None, target });
         }
     }
 

@@ -145,12 +145,23 @@ impl ListNode {
             Spot::Key(..) => Vec::new(),
             Spot::KeyRead(had, key) => self.values_of(&had, &key),
             Spot::Value(value, had) => vec![(value, self.number(Spot::After(had)))],
+            Spot::After(had) if !self.layout.track.is_empty() => self.separated(&had),
             Spot::After(had) if self.conditions().allowed(&had.state).is_empty() => Vec::new(),
             Spot::After(had) => {
                 let separator = self.parts[self.layout.separator as usize];
                 vec![(separator, self.number(Spot::Before(had)))]
             }
         }
+    }
+
+    /// What may separate two members where an automaton runs beside the list.
+    fn separated(&self, had: &Had) -> Vec<(NodeId, At)> {
+        let conditions = self.conditions();
+        let node = conditions.track_node(&had.state).expect("the list has a track");
+        let parts = self.layout.track[node as usize].separators.iter().map(|&(part, _)| part);
+        let states = conditions.separated(&had.state).expect("the list has a track");
+        let before = |state| self.number(Spot::Before(Had { state, keys: had.keys.clone() }));
+        parts.zip(states).map(|(part, state)| (self.parts[part as usize], before(state))).collect()
     }
 
     /// The keys of the entries that may come, and the values of the members without keys.

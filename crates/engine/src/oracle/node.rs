@@ -418,8 +418,13 @@ fn callable(grammar: &Grammar) -> Vec<bool> {
             Expr::Repeat { body, .. } => mark(&[*body]),
             // The keys of others are texts, not what is written.
             Expr::Members { layout, parts } => {
+                let track =
+                    layout.track.iter().flat_map(|node| node.separators.iter().map(|&(part, _)| part));
                 let values = layout.variants().map(|variant| variant.value).chain([layout.separator]);
-                values.filter_map(|part| parts.get(part as usize)).for_each(|&part| mark(&[part]));
+                values
+                    .chain(track)
+                    .filter_map(|part| parts.get(part as usize))
+                    .for_each(|&part| mark(&[part]));
             }
             _ => {}
         }

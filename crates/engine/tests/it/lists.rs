@@ -69,6 +69,7 @@ fn random_layout(dice: &mut Dice) -> Layout {
         implies: (0..implied).map(|_| (dice.below(count) as u32, dice.below(count) as u32)).collect(),
         unique: dice.below(2) == 0,
         escapes: [Escapes::Any, Escapes::Canonical, Escapes::Least][dice.below(3)],
+        track: Box::default(),
     }
 }
 
@@ -103,7 +104,7 @@ fn vocabulary(dice: &mut Dice) -> Vocabulary {
 }
 
 /// The same, and what else JSON has.
-fn json_vocabulary(dice: &mut Dice) -> Vocabulary {
+pub(crate) fn json_vocabulary(dice: &mut Dice) -> Vocabulary {
     let words = [
         "[", "]", "true", "false", "null", "-", ".", "+", "\"]", "\"],", "[\"", "[[\"", "[]", "}]",
         "\":[{\"", "]]",
@@ -147,7 +148,7 @@ fn walks(seed: u64) -> Check<bool> {
     walks_of(&grammar, vocabulary, &mut dice)
 }
 
-fn walks_of(grammar: &Grammar, vocabulary: Vocabulary, dice: &mut Dice) -> Check<bool> {
+pub(crate) fn walks_of(grammar: &Grammar, vocabulary: Vocabulary, dice: &mut Dice) -> Check<bool> {
     let Ok(twins) = Twins::new(grammar, vocabulary)? else { return Ok(false) };
     for _ in 0..2 {
         let mut walk = Walk::new(&twins)?;

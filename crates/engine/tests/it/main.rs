@@ -4,7 +4,7 @@
 //!
 //! 1. [`case`]: the cases of `testdata/*.toml`. [`tree`]: random grammars. [`vocabulary`]: small vocabularies.
 //! 2. [`walk`]: a walk of the engine beside the oracle that checks everything at every step.
-//! 3. [`data`], [`random`], [`lists`], [`threads`], [`passes`], [`draft_rows`], [`distinct`]: the tests.
+//! 3. [`data`], [`random`], [`lists`], [`conjunctions`], [`threads`], [`passes`], [`draft_rows`], [`distinct`]: the tests.
 //!    [`special`]: control tokens. [`budget`]: texts within a number of tokens; [`budget_classes`], where classes
 //!    split characters, and [`budget_distinct`], where items differ. [`rule_tokens`]: rules within one.
 //! 4. [`invariants`]: what always holds. [`real_vocabularies`]: the same at full scale. [`limits`]: inputs that are meant
@@ -14,6 +14,7 @@ mod budget;
 mod budget_classes;
 mod budget_distinct;
 mod case;
+mod conjunctions;
 mod data;
 mod dice;
 mod distinct;

@@ -74,6 +74,30 @@ pub struct Count {
     pub max: Option<u32>,
 }
 
+/// A place in a list beside which an automaton runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TrackNode {
+    /// Whether the list may end here.
+    pub ends: bool,
+    /// What may separate the next member from what was read, and the node after it.
+    pub separators: Box<[(Part, u32)]>,
+    /// The members that may come.
+    pub members: Box<[TrackMember]>,
+}
+
+/// A member that may come at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TrackMember {
+    /// Whether it is of the others, and no entry.
+    pub is_other: bool,
+    /// The number of the entry, or of the family of others.
+    pub at: u32,
+    /// The number of the variant.
+    pub variant: u32,
+    /// The node after it.
+    pub to: u32,
+}
+
 /// Everything of a list but its parts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout {
@@ -93,6 +117,11 @@ pub struct Layout {
     pub unique: bool,
     /// The escapes that keys may have.
     pub escapes: Escapes,
+    /// Where a list stands in the product with an automaton, from node 0 on: then the nodes say which members may come, in
+    /// place of the order, of what is required, of counters and of implications, and what separates them. All members have
+    /// keys, each node can come to an end, and whatever keys a list has had there is another one for each member of the
+    /// others. Empty for all other lists.
+    pub track: Box<[TrackNode]>,
 }
 
 impl Layout {
@@ -100,7 +129,9 @@ impl Layout {
     pub fn check(&self, parts: usize) -> Result<()> {
         let wrong = |what: &str| Err(Error::new(ErrorKind::Invalid, format!("a list of members {what}")));
         let keys = self.others.iter().filter_map(|others| others.keys);
-        let mut used = self.variants().map(|variant| variant.value).chain(keys).chain([self.separator]);
+        let separators = self.track.iter().flat_map(|node| node.separators.iter().map(|&(part, _)| part));
+        let own = separators.chain([self.separator]);
+        let mut used = self.variants().map(|variant| variant.value).chain(keys).chain(own);
         if !used.all(|part| (part as usize) < parts) {
             return wrong("names a part that it does not have");
         }
@@ -115,10 +146,30 @@ impl Layout {
         if !self.implies.iter().all(|&(a, b)| (a as usize) < entries && (b as usize) < entries) {
             return wrong("has an implication of an entry that it does not have");
         }
+        if !self.track.iter().all(|node| self.has_track_node(node)) {
+            return wrong("names a node, an entry or a variant that it does not have");
+        }
         let mut seen = hashbrown::HashSet::with_capacity(self.entries.len());
         let twice =
             self.entries.iter().filter_map(|entry| entry.key.as_deref()).find(|key| !seen.insert(*key));
         twice.map_or(Ok(()), |key| wrong(&format!("has two entries with the key {key:?}")))
+    }
+
+    /// Whether all that a node names is there.
+    fn has_track_node(&self, node: &TrackNode) -> bool {
+        let is_node = |node: u32| (node as usize) < self.track.len();
+        let variants = |member: &TrackMember| {
+            let at = member.at as usize;
+            if member.is_other {
+                self.others.get(at).filter(|others| others.keys.is_some()).map(|others| others.variants.len())
+            } else {
+                self.entries.get(at).filter(|entry| entry.key.is_some()).map(|entry| entry.variants.len())
+            }
+        };
+        let is_member = |member: &TrackMember| {
+            is_node(member.to) && variants(member).is_some_and(|count| (member.variant as usize) < count)
+        };
+        node.separators.iter().all(|&(_, to)| is_node(to)) && node.members.iter().all(is_member)
     }
 
     /// The layout without variants and others that are made of parts for which `is_never` says that they match
@@ -128,13 +179,14 @@ impl Layout {
         parts: &[ExprId],
         is_never: impl Fn(Part) -> bool,
     ) -> (Layout, Box<[ExprId]>) {
-        if (0..parts.len() as Part).any(&is_never) {
+        // The nodes of a track name variants and others by number.
+        let is_never = |part: Part| self.track.is_empty() && is_never(part);
+        if (0..parts.len() as Part).any(is_never) {
             let keep = |variants: &mut Variants| variants.retain(|variant| !is_never(variant.value));
             self.entries.iter_mut().for_each(|entry| keep(&mut entry.variants));
             self.others.iter_mut().for_each(|others| keep(&mut others.variants));
         }
-        let has_members =
-            |others: &Others| !others.keys.is_some_and(&is_never) && !others.variants.is_empty();
+        let has_members = |others: &Others| !others.keys.is_some_and(is_never) && !others.variants.is_empty();
         if !self.others.iter().all(has_members) {
             self.others = self.others.into_vec().into_iter().filter(has_members).collect();
         }
@@ -159,6 +211,8 @@ impl Layout {
             *part = *number;
         };
         renumber(&mut self.separator);
+        let separators = self.track.iter_mut().flat_map(|node| &mut node.separators);
+        separators.for_each(|(part, _)| renumber(part));
         let others = self.others.iter_mut().flat_map(|others| {
             let values = others.variants.iter_mut().map(|variant| &mut variant.value);
             others.keys.iter_mut().chain(values)
@@ -186,6 +240,15 @@ impl Layout {
             .entries
             .iter()
             .map(|entry| size_of::<Entry>() + entry.key.as_ref().map_or(0, |key| key.len()));
-        variants.sum::<usize>() + keys.sum::<usize>() + 16 * self.others.len() + 12 * self.counters.len()
+        let nodes = self.track.iter().map(|node| {
+            size_of::<TrackNode>()
+                + size_of_val(&*node.separators)
+                + node.members.len() * size_of::<TrackMember>()
+        });
+        nodes.sum::<usize>()
+            + variants.sum::<usize>()
+            + keys.sum::<usize>()
+            + 16 * self.others.len()
+            + 12 * self.counters.len()
     }
 }

@@ -6,6 +6,7 @@ use smallvec::{SmallVec, smallvec};
 use super::conditions::{Candidate, Choice, Class, Conditions, Family, Plan};
 use super::implications::Implications;
 use super::sums::{Bounds, Sums};
+use super::track::Track;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::members::{Count, Entry, Layout, Order, Part, Variant};
 use crate::limits::Budget;
@@ -40,6 +41,11 @@ impl Conditions {
         is_live: &dyn Fn(Part) -> bool,
         budget: &Budget,
     ) -> Result<Self> {
+        if !layout.track.is_empty() {
+            let nothing_required = vec![false; layout.entries.len()].into();
+            let plain = Self::plain(Order::Declared, nothing_required, layout.others.len());
+            return Ok(Conditions { track: Some(Track::new(&layout.track)), ..plain });
+        }
         let mut work = Work::new(layout);
         let bounds = work.number_counters(is_live);
         let counts = work.numbers.iter().any(Option::is_some);
@@ -85,6 +91,7 @@ impl Conditions {
             endless,
             supplies,
             satisfiable: true,
+            track: None,
         };
         conditions.plan = conditions.choose_plan(counts, budget)?;
         conditions.keep_best();
@@ -118,6 +125,7 @@ impl Conditions {
             supplies: 0,
             may_stop: Box::default(),
             satisfiable: true,
+            track: None,
         }
     }
 

@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 
 use super::implications::Implications;
 use super::sums::{Bounds, Sums};
+use super::track::Track;
 use crate::ir::members::Order;
 
 /// One of the entries, or one of the families of others.
@@ -29,8 +30,8 @@ pub struct Member {
 /// What a list has had so far, as far as it matters for the rest of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// The first entry that may still come, where entries have an order.
-    position: u32,
+    /// The first entry that may still come, where entries have an order; the node, where there is a track.
+    pub(super) position: u32,
     /// Which of the tracked entries were taken, a bit for each.
     taken: Box<[u64]>,
     /// The counters, cut off where more makes no difference.
@@ -40,6 +41,11 @@ pub struct State {
 }
 
 impl State {
+    /// The same at another node of a track.
+    pub(super) fn at_node(&self, position: u32) -> Self {
+        State { position, ..self.clone() }
+    }
+
     /// The memory that it takes.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.taken) + size_of_val(&*self.amounts) + size_of_val(&*self.used)
@@ -112,6 +118,8 @@ pub struct Conditions {
     /// For a sequence: whether entries and implications let it end at a position.
     pub(super) may_stop: Box<[bool]>,
     pub(super) satisfiable: bool,
+    /// The nodes that say everything where an automaton runs beside the list.
+    pub(super) track: Option<Track>,
 }
 
 impl Conditions {
@@ -132,6 +140,9 @@ impl Conditions {
 
     /// Whether the list may end in `state`.
     pub fn may_end(&self, state: &State) -> bool {
+        if let Some(track) = &self.track {
+            return track.may_end(state.position);
+        }
         self.satisfiable && self.entries_are_met(state) && self.bounds.are_met(&state.amounts)
     }
 
@@ -162,6 +173,9 @@ impl Conditions {
 
     /// The state after `member`, which must be allowed.
     pub fn take(&self, state: &State, member: Member) -> State {
+        if let Some(track) = &self.track {
+            return state.at_node(track.after(state.position, member));
+        }
         let mut next = self.pass(state, member.slot);
         let candidate = match member.slot {
             Slot::Entry(entry) => &self.entries[entry as usize],
@@ -200,6 +214,9 @@ impl Conditions {
 
     /// The members after any of which the list can be completed: entries by number, then others.
     pub fn allowed(&self, state: &State) -> Vec<Member> {
+        if let Some(track) = &self.track {
+            return track.members(state.position).collect();
+        }
         let mut allowed = Vec::new();
         let Some(left) = self.bounds.after(&state.amounts).filter(|_| self.satisfiable) else {
             return allowed;
@@ -388,6 +405,7 @@ impl Conditions {
         size_of::<Self>()
             + (self.entries.len() + self.families.len() + self.classes.len()) * A_CANDIDATE
             + suffix * A_SUM
+            + self.track.as_ref().map_or(0, Track::memory_bytes)
             + self.implications.len() * 16
     }
 }

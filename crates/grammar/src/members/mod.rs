@@ -12,6 +12,7 @@
 //! - `compile`: from a layout to conditions, with all that is refused.
 //! - `implications`: entries that ask for others.
 //! - `sums`: what members can add to the counters together.
+//! - `track`: lists beside which an automaton runs.
 //! - `urgency`: which member brings a list nearer to where it may end.
 //! - `keys`: the keys of the entries as a tree, so that those with a common beginning are read together.
 
@@ -22,6 +23,7 @@ mod keys;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod track;
 mod urgency;
 
 pub use compile::capacity;

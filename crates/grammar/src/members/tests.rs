@@ -63,6 +63,7 @@ fn random_layout(dice: &mut Dice) -> (Layout, Vec<Option<u32>>) {
             .collect(),
         unique: true,
         escapes: Escapes::Any,
+        track: Box::default(),
     };
     let capacities = layout.others.iter().map(|_| (dice.below(2) == 0).then(|| dice.below(3))).collect();
     (layout, capacities)
@@ -228,6 +229,7 @@ fn large_lists_are_cheap() {
             implies: if order == Order::Declared { Box::default() } else { Box::new([(1, 2), (2, 3)]) },
             unique: true,
             escapes: Escapes::Any,
+            track: Box::default(),
         };
         let conditions = Conditions::new(&layout, &[], &|_| true, &Budget::default()).unwrap();
         let mut state = conditions.start();
@@ -285,6 +287,7 @@ fn plain_conditions_are_those_of_a_plain_layout() {
             implies: Box::default(),
             unique: true,
             escapes: Escapes::Any,
+            track: Box::default(),
         };
         let endless = vec![None; layout.others.len()];
         let known = Conditions::new(&layout, &endless, &|_| true, &Budget::default()).unwrap();

@@ -16,6 +16,9 @@ impl Conditions {
     /// How much `member` is needed in `state`: entries that must come are first, then what adds most to counters that are
     /// below their least, then all others. Going on with the least number comes to an end of the list.
     pub fn urgency(&self, state: &State, member: Member) -> u32 {
+        if let Some(track) = &self.track {
+            return track.distance(track.after(state.position, member));
+        }
         if let Slot::Entry(entry) = member.slot
             && self.is_needed(state, entry)
         {
@@ -33,6 +36,9 @@ impl Conditions {
 
     /// Whether the counters of `state` are no longer below their least: nothing is needed for their sake any more.
     pub fn has_enough(&self, state: &State) -> bool {
+        if let Some(track) = &self.track {
+            return track.distance(state.position) == 0;
+        }
         (0..self.bounds.len()).all(|at| !self.bounds.is_below(&state.amounts, at))
     }
 
@@ -42,6 +48,7 @@ impl Conditions {
     pub fn needed_entries(&self, state: &State) -> Option<impl Iterator<Item = u32>> {
         let has_choice = |entry: usize| self.bounds.len() > 0 && self.entries[entry].choices.len() > 1;
         let is_plain = self.order != Order::Sequence
+            && self.track.is_none()
             && self.satisfiable
             && self.implications.is_empty()
             && self.has_enough(state);
@@ -52,6 +59,24 @@ impl Conditions {
         is_plain.then_some(all.map(|entry| entry as u32))
     }
 
+    /// The nodes that may come after what separates two members, where an automaton runs beside the list: by the number
+    /// of what separates them.
+    pub fn separated(&self, state: &State) -> Option<impl Iterator<Item = State>> {
+        let track = self.track.as_ref()?;
+        let nodes = track.separated(state.position);
+        Some(nodes.iter().map(|&position| state.at_node(position)))
+    }
+
+    /// The node that a list stands at beside which an automaton runs.
+    pub fn track_node(&self, state: &State) -> Option<u32> {
+        self.track.as_ref().map(|_| state.position)
+    }
+
+    /// How many members are missing there, at least, until the list may end; nought where there is no such automaton.
+    pub fn track_distance(&self, state: &State) -> u32 {
+        self.track.as_ref().map_or(0, |track| track.distance(state.position))
+    }
+
     /// The variants that an entry may have.
     pub fn variants(&self, entry: u32) -> impl Iterator<Item = u32> {
         self.entries[entry as usize].choices.iter().map(|choice| choice.variant)
@@ -59,6 +84,9 @@ impl Conditions {
 
     /// What a list may need at most.
     pub fn most_needed(&self) -> MostNeeded {
+        if let Some(track) = &self.track {
+            return MostNeeded { entries: vec![true; self.entries.len()], more: track.most_distance() };
+        }
         let mut entries = self.required.to_vec();
         if self.order == Order::Sequence {
             entries.fill(true);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::build::{self, Work};
 use super::edge_bytes::{Side, edge_bytes};
 use crate::error::{Error, ErrorKind, Result};
-use crate::ir::members::{Entry, Layout, Others, Part, Variant};
+use crate::ir::members::{Entry, Layout, Others, Part, TrackNode, Variant};
 use crate::ir::{Automaton, Escapes, Expr, ExprId, Grammar};
 use crate::machine::{List, ListId, ListOthers, ListUse, MemberValue, MemberValues, NodeId};
 use crate::members::KeyTree;
@@ -121,6 +121,11 @@ impl Work<'_> {
         let conditions = Arc::clone(&self.conditions[&id]);
         let nullable = self.nullable[id.index()];
         let separator = self.separator(parts[layout.separator as usize])?;
+        let between = |node: &TrackNode| {
+            let terminals = node.separators.iter().map(|&(part, _)| self.separator(parts[part as usize]));
+            terminals.collect::<Result<Box<[ExprId]>>>()
+        };
+        let track = layout.track.iter().map(between).collect::<Result<_>>()?;
         let quote = self.terminals.bytes("\"");
         Ok(List {
             conditions,
@@ -137,6 +142,7 @@ impl Work<'_> {
             before_keys,
             after_keys,
             always_free,
+            track,
         })
     }
 

@@ -140,6 +140,8 @@ class LLGuidanceAdapter(StructuredOutputBackend):
         match grammar_type:
             case GrammarType.JSON | GrammarType.JSON_OBJECT:
                 return self._schema(spec or '{"type": "object"}')
+            case GrammarType.ALL_OF | GrammarType.ANY_OF | GrammarType.THEN:
+                raise UnsupportedFeatureError(f"llguidance puts no structures together: {grammar_type.value}")
             case GrammarType.REGEX | GrammarType.CHOICE | GrammarType.LARK:
                 return str(llguidance.grammar_from(grammar_type.value, spec))
             case GrammarType.GRAMMAR:

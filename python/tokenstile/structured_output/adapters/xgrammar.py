@@ -124,6 +124,8 @@ class XGrammarAdapter(StructuredOutputBackend):
                     separators=(",", ":") if compact else None,
                     strict_mode=bool(spec),
                 )
+            case GrammarType.ALL_OF | GrammarType.ANY_OF | GrammarType.THEN:
+                raise UnsupportedFeatureError(f"XGrammar puts no structures together: {grammar_type.value}")
             case GrammarType.REGEX:
                 if "\0" in spec:
                     # It crashes the whole process.

@@ -106,6 +106,7 @@ impl Generation {
             Phase::Start | Phase::Before => planner.toward(planner.choose(Among::All, costs)?, moves, costs),
             Phase::Quoted => planner.toward(planner.choose(Among::Keys, costs)?, moves, costs),
             Phase::Key(node) => planner.toward(planner.choose(Among::Below(node), costs)?, moves, costs),
+            Phase::After if !planner.finder.list.track.is_empty() => planner.toward_nearest(moves, costs),
             // After a separator there may be one way on, which is then a part of this one.
             Phase::After => match *moves.all {
                 [Move { target: Target::Place(next), .. }]
@@ -206,6 +207,21 @@ impl Planner<'_> {
             }
         }
         best
+    }
+
+    /// The place from which the fewest members are missing, and what it takes to come there.
+    fn toward_nearest(&self, moves: &Moves, costs: &mut impl PartCosts) -> Option<(u32, u32)> {
+        let lists = self.generation.lists();
+        let conditions = &self.finder.list.conditions;
+        let mut best: Option<(u32, u32, u32)> = None;
+        for step in &moves.all {
+            let Target::Place(place) = step.target else { continue };
+            let state = lists.place(place).place.state;
+            let distance = conditions.track_distance(&lists.state(state).had.state);
+            let way = (distance, self.cost(step, costs), place);
+            best = Some(best.map_or(way, |best| best.min(way)));
+        }
+        best.map(|(_, cost, place)| (cost, place))
     }
 
     /// The place after a member of the others: if its key counts, as though that had been the cheapest one.

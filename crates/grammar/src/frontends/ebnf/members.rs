@@ -57,6 +57,7 @@ impl<'s> Call<'_, 's> {
             implies: implies.into(),
             unique,
             escapes,
+            track: Box::default(),
         };
         layout
             .check(parts.exprs.len())

@@ -7,6 +7,7 @@
 
 mod certainty;
 mod emptiness;
+mod operands;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use emptiness::{EMPTINESS_DEPTH, EMPTINESS_FUEL};
 
 use super::diagnosis::Relaxed;
+pub(super) use operands::Operand;
+
 use super::documents::{Documents, Draft, Json, Located, Object, Repeat, ResourceId, SchemaId, Step};
 use super::keywords;
 use super::report::{Finding, Outcome, Report};
@@ -125,6 +128,8 @@ pub struct Expander<'b> {
     fuel: usize,
     /// How many combinations of schemas were expanded.
     joint: usize,
+    /// The schemas that are combined, each with how it is closed and ordered; none where there is one schema.
+    pub(super) operands: Vec<Operand>,
 }
 
 impl<'b> Expander<'b> {
@@ -166,6 +171,7 @@ impl<'b> Expander<'b> {
             circled: false,
             fuel: EMPTINESS_FUEL,
             joint: 0,
+            operands: Vec::new(),
         }
     }
 
@@ -357,6 +363,7 @@ impl<'b> Expander<'b> {
                 self.prune(&mut set)?;
                 Ok(set)
             }
+            Formula::Operand(item, operand) => self.operand_set(item, operand),
         }
     }
 

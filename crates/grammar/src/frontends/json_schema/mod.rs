@@ -14,6 +14,7 @@
 
 #[doc(hidden)]
 pub mod admits;
+mod combine;
 mod diagnosis;
 pub mod documents;
 mod emit;
@@ -36,6 +37,7 @@ use crate::limits::Budget;
 use crate::machine::Machine;
 use crate::passes::trim::{GENERATES_NOTHING, matches_nothing};
 
+pub use combine::{Combination, SchemaText, all_of, combine};
 pub use report::{Finding, Outcome, Report};
 pub use spelling::Spelling;
 pub use style::Style;

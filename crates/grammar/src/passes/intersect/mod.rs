@@ -9,18 +9,26 @@
 //! the automaton is in the state from which every text is fine, it has nothing to say any more, and the part stays as it
 //! is. So `e & ~"x"` costs a few rules around the beginning, and not a copy of the grammar.
 //!
-//! At most one operand may be context-free, no conjunction may hold itself, and tokens and lists of members that carry
-//! more than their place are refused, for an automaton that reads bytes does not see what they have read.
+//! At most one operand may be context-free, no conjunction may hold itself, and tokens are refused, for an automaton that
+//! reads bytes does not see them.
 //!
 //! Reading order: this file finds the conjunctions, `product` makes the rules, `leaves` the automata of regular parts,
-//! `unfold` writes plain lists of members as rules, `free_state` finds the state that has nothing to say.
+//! `unfold` writes plain lists of members as rules, `lists` goes through the places of all others, of which `tracked` leaves
+//! those to the engine whose keys must differ, `spelled` reads keys beside the automaton, `scarce` finds those of which
+//! there are few, `ways` tells
+//! which pairs of states are alike, `free_state` finds the state that has nothing to say.
 
 use hashbrown::{HashMap, HashSet};
 
 mod free_state;
 mod leaves;
+mod lists;
 mod product;
+mod scarce;
+mod spelled;
+mod tracked;
 mod unfold;
+mod ways;
 
 use super::analysis::rule_references;
 use super::booleans::in_rule;
@@ -31,6 +39,7 @@ use super::trim;
 use crate::error::{Error, Result};
 use crate::ir::{Builder, Expr, ExprId, Grammar, Names, RuleId, RuleOptions};
 use crate::limits::Budget;
+use lists::{MOST_WORDS, Words, too_many_words};
 use product::Product;
 
 /// `grammar` with conjunctions of regular languages only.
@@ -44,22 +53,26 @@ pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
     }
     // What recurses at one end only is regular after all.
     let mut grammar = linear::unroll(unfold::unfold(grammar.clone(), budget)?, budget)?;
+    let mut round = 0;
     while let Some(innermost) = find_innermost(&grammar, &mixed(&grammar, budget)?)? {
-        grammar = lower_one(&grammar, innermost, budget)?;
+        // What was only part of this conjunction is no one's concern any more.
+        grammar = trim::trim(lower_one(&grammar, innermost, round, budget)?, budget)?;
+        round += 1;
     }
     // Both sides together may have no text at all.
     trim::trim(grammar, budget).map(Some)
 }
 
 /// `grammar` with a rule in place of one conjunction.
-fn lower_one(grammar: &Grammar, conjunction: ExprId, budget: &Budget) -> Result<Grammar> {
+fn lower_one(grammar: &Grammar, conjunction: ExprId, round: usize, budget: &Budget) -> Result<Grammar> {
     let root = grammar.root();
     let mut names = Names::default();
     grammar.rules().for_each(|(_, rule)| drop(names.fresh(&rule.name)));
     let regular = regular_exprs(grammar, budget)?;
     let mut builder = Builder::extend(grammar.clone(), budget.limits());
-    let product = Product::new(grammar, &regular, conjunction, budget)
-        .and_then(|product| product.build(&mut builder, &mut names));
+    let product = multiply(grammar, &regular, conjunction, round, budget, |product| {
+        product.build(&mut builder, &mut names)
+    });
     let both = product.map_err(|error| in_rule(&error, &owner_of(grammar, conjunction)))?;
     let grown = builder.finish(root)?;
     let mut copy = Rewriter::new(&grown, budget, |_| true);
@@ -71,6 +84,34 @@ fn lower_one(grammar: &Grammar, conjunction: ExprId, budget: &Budget) -> Result<
         copy.define(id, body);
     }
     copy.finish()
+}
+
+/// Explores the product of a conjunction, until no more words of its lists have to be told apart, and builds it.
+fn multiply<T>(
+    grammar: &Grammar,
+    regular: &[bool],
+    conjunction: ExprId,
+    round: usize,
+    budget: &Budget,
+    build: impl FnOnce(Product<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut words: HashMap<ExprId, Words> = HashMap::new();
+    loop {
+        let mut product = Product::new(grammar, regular, conjunction, &words, round, budget)?;
+        product.explore()?;
+        let scarce = product.scarce_words()?;
+        if scarce.is_empty() {
+            return build(product);
+        }
+        drop(product);
+        for (list, word) in scarce {
+            let words = words.entry(list).or_default();
+            words.push(word);
+            if words.len() > MOST_WORDS {
+                return Err(too_many_words());
+            }
+        }
+    }
 }
 
 /// The name of a rule that holds the expression, for messages.
@@ -166,12 +207,39 @@ fn held_exprs(grammar: &Grammar) -> Vec<bool> {
     held
 }
 
+/// The operands of a conjunction, with those of conjunctions that are operands themselves.
+fn operands(grammar: &Grammar, conjunction: ExprId) -> (Vec<ExprId>, Vec<ExprId>) {
+    let (mut found, mut absorbed) = (Vec::new(), Vec::new());
+    let mut open: Vec<ExprId> = grammar.expr(conjunction).children().to_vec();
+    let mut seen: HashSet<ExprId> = HashSet::from([conjunction]);
+    while let Some(id) = open.pop() {
+        let mut at = id;
+        let mut steps = 0;
+        while let Expr::Rule(rule) = grammar.expr(at)
+            && grammar.rule(*rule).options == RuleOptions::default()
+            && steps < grammar.rules().len()
+        {
+            at = grammar.rule(*rule).body;
+            steps += 1;
+        }
+        if matches!(grammar.expr(at), Expr::And(_)) && seen.insert(at) {
+            absorbed.push(at);
+            open.extend(grammar.expr(at).children());
+        } else {
+            found.push(id);
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    (found, absorbed)
+}
+
 /// A conjunction whose operands hold no other one, if there is any.
 fn find_innermost(grammar: &Grammar, conjunctions: &[ExprId]) -> Result<Option<ExprId>> {
     let numbers: HashMap<ExprId, u32> = conjunctions.iter().copied().zip(0..).collect();
     let below = |conjunction: ExprId| {
         let mut seen: HashSet<ExprId> = HashSet::new();
-        let mut open = grammar.expr(conjunction).children().to_vec();
+        let mut open = operands(grammar, conjunction).0;
         let mut found = Vec::new();
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
@@ -188,9 +256,16 @@ fn find_innermost(grammar: &Grammar, conjunctions: &[ExprId]) -> Result<Option<E
         found
     };
     let graph: Graph = conjunctions.iter().map(|&id| below(id)).collect();
-    // The first part is one that leads nowhere else.
+    // The first part is one that leads nowhere else. Of two conjunctions, one an operand of the other, both are lowered at
+    // once.
+    let absorbed: HashSet<ExprId> =
+        conjunctions.iter().flat_map(|&conjunction| operands(grammar, conjunction).1).collect();
     let components = strong_components(&graph);
-    let Some(component) = components.iter().next() else { return Ok(None) };
+    let is_whole = |component: &&[u32]| {
+        component.iter().all(|&at| graph.of(at).is_empty() && !absorbed.contains(&conjunctions[at as usize]))
+    };
+    let whole = components.iter().find(is_whole);
+    let Some(component) = whole.or_else(|| components.iter().next()) else { return Ok(None) };
     let conjunction = conjunctions[component[0] as usize];
     if is_circle(&graph, component) {
         let owner = owner_of(grammar, conjunction);

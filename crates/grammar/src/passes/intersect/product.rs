@@ -8,26 +8,35 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::free_state::{free_state, is_text};
-use super::leaves::Leaves;
+use super::leaves::{Leaf, Leaves};
+use super::lists::{Lists, Phase, Words};
+use super::ways::{Way, Ways};
 use crate::error::{Error, Result};
-use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar, Names, RuleId, RuleOptions};
+use crate::ir::{Builder, Expr, ExprId, Grammar, Names, RuleId, RuleOptions};
 use crate::limits::Budget;
 use crate::regular::{Dfa, StateId, determinize};
 
 /// A part of the context-free side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Part {
+pub(super) enum Part {
     Expr(ExprId),
     /// A sequence from one of its items on.
     Tail(ExprId, u32),
     /// A repeat with counts of its own.
     Repeat(ExprId, u32, Option<u32>),
+    /// A list from one of its places on.
+    Place(u32),
+    /// The same behind a member: its key, and its value.
+    Keyed(u32, ExprId, u32),
+    Valued(ExprId, u32),
+    /// A key.
+    Key(u32),
 }
 
 /// What a part is made of.
 enum Shape {
     /// One automaton.
-    Regular(ExprId),
+    Regular(Leaf),
     /// Any one of these.
     Any(Vec<Part>),
     /// One after the other, and the empty string too if so.
@@ -41,7 +50,7 @@ enum Shape {
 }
 
 /// A part, and the state in which it is met.
-type Meeting = (Part, StateId);
+pub(super) type Meeting = (Part, StateId);
 
 /// What is to be told of a state in which a part leaves the automaton.
 #[derive(Clone, Copy)]
@@ -65,11 +74,13 @@ pub(super) struct Product<'g> {
     /// The operand that is not regular.
     side: ExprId,
     /// The others together.
-    dfa: Arc<Dfa>,
+    pub(super) dfa: Arc<Dfa>,
     /// The state from which every text is fine, if there is one and parts stay as they are in it.
-    free: Option<StateId>,
-    budget: &'g Budget,
-    leaves: Leaves<'g>,
+    pub(super) free: Option<StateId>,
+    pub(super) budget: &'g Budget,
+    pub(super) leaves: Leaves<'g>,
+    pub(super) lists: Lists<'g>,
+    pub(super) ways: Ways,
     numbers: HashMap<Meeting, u32>,
     meetings: Vec<Meeting>,
     ends: Vec<Ends>,
@@ -82,14 +93,19 @@ impl<'g> Product<'g> {
         grammar: &'g Grammar,
         regular: &'g [bool],
         conjunction: ExprId,
+        words: &'g HashMap<ExprId, Words>,
+        round: usize,
         budget: &'g Budget,
     ) -> Result<Self> {
-        let operands = grammar.expr(conjunction).children();
         let (automata, sides): (Vec<ExprId>, Vec<ExprId>) =
-            operands.iter().partition(|operand| regular[operand.index()]);
+            super::operands(grammar, conjunction).0.into_iter().partition(|operand| regular[operand.index()]);
         let &[side] = &sides[..] else {
             return Err(Error::unsupported(
                 "only one side of a conjunction may recurse or hold tokens or members; the others must be regular",
+            )
+            .with_help(
+                "of two grammars that recurse it cannot even be decided whether they have a text in common; JSON Schemas are \
+                 put together by their values, where both are grammars of schemas",
             ));
         };
         let mut dfa = Dfa::any_text().clone();
@@ -102,7 +118,9 @@ impl<'g> Product<'g> {
             grammar,
             regular,
             side,
-            leaves: Leaves::new(grammar, Arc::clone(&dfa), budget),
+            leaves: Leaves::new(grammar, Arc::clone(&dfa), round, budget),
+            lists: Lists::new(grammar, words, budget),
+            ways: Ways::new(Arc::clone(&dfa)),
             dfa,
             free,
             budget,
@@ -113,12 +131,16 @@ impl<'g> Product<'g> {
         })
     }
 
-    fn shape(&self, part: Part) -> Result<Shape> {
+    fn shape(&mut self, part: Part) -> Result<Shape> {
         let expr = match part {
-            Part::Expr(id) if self.regular[id.index()] => return Ok(Shape::Regular(id)),
+            Part::Expr(id) if self.regular[id.index()] => return Ok(Shape::Regular(Leaf::Expr(id))),
             Part::Expr(id) => match self.grammar.expr(id) {
                 // Regular too, but in a form that only the leaves know.
-                Expr::JsonText { .. } => return Ok(Shape::Regular(id)),
+                Expr::JsonText { .. } => return Ok(Shape::Regular(Leaf::Expr(id))),
+                Expr::Members { .. } => {
+                    let list = self.lists.number(id, &mut self.leaves)?;
+                    return Ok(Shape::Any(vec![Part::Place(self.lists.start(list))]));
+                }
                 expr => expr,
             },
             Part::Tail(id, from) => {
@@ -136,6 +158,16 @@ impl<'g> Product<'g> {
                 let second = Part::Repeat(body, least.saturating_sub(1), most.map(|most| most - 1));
                 return Ok(Shape::Pair { first: Part::Expr(body), second, or_empty: least == 0 });
             }
+            Part::Place(place) => return self.shape_of_place(place),
+            Part::Keyed(key, value, next) => {
+                let (first, second) = (Part::Key(key), Part::Valued(value, next));
+                return Ok(Shape::Pair { first, second, or_empty: false });
+            }
+            Part::Valued(value, next) => {
+                let (first, second) = (Part::Expr(value), Part::Place(next));
+                return Ok(Shape::Pair { first, second, or_empty: false });
+            }
+            Part::Key(key) => return Ok(Shape::Regular(Leaf::Key(key))),
         };
         let refused = |what: &str| {
             Err(Error::unsupported(format!("{what} cannot stand in a conjunction with a regular language")))
@@ -150,15 +182,50 @@ impl<'g> Product<'g> {
             Expr::Rule(rule) => Ok(Shape::Any(vec![Part::Expr(self.grammar.rule(*rule).body)])),
             Expr::Token(_) | Expr::TagDispatch(_) | Expr::TokenTagDispatch(_) => refused("a token"),
             Expr::Tagged { .. } => refused("free text with so many tags"),
-            Expr::Members { .. } => {
-                refused("a list of members in any order or with counts, as JSON objects may be,")
-            }
             _ => refused("what is not regular"),
         }
     }
 
+    /// A list at a place: it may end, or go on with a member.
+    fn shape_of_place(&mut self, place: u32) -> Result<Shape> {
+        let or_empty = self.lists.may_end(place);
+        let &super::lists::Place { list, phase, .. } = self.lists.place(place);
+        let steps = self.lists.steps(place)?;
+        if phase == Phase::After {
+            return Ok(match (steps.is_empty(), or_empty) {
+                (true, true) => Shape::Empty,
+                (true, false) => Shape::Never,
+                (false, _) => {
+                    let first = Part::Expr(self.lists.separator(list));
+                    Shape::Pair { first, second: Part::Place(self.lists.separated(place)), or_empty }
+                }
+            });
+        }
+        let mut parts: Vec<Part> = steps
+            .into_iter()
+            .map(|step| match step.key {
+                Some(key) => Part::Keyed(key, step.value, step.next),
+                None => Part::Valued(step.value, step.next),
+            })
+            .collect();
+        if or_empty {
+            parts.push(Part::Repeat(self.side, 0, Some(0)));
+        }
+        Ok(Shape::Any(parts))
+    }
+
+    /// Whether a part that is met in the state from which every text is fine stays as it is.
+    fn stays(&self, (part, state): Meeting) -> bool {
+        self.free == Some(state) && matches!(part, Part::Expr(_) | Part::Tail(..) | Part::Repeat(..))
+    }
+
+    /// The meetings that there are.
+    pub(super) fn meetings(&self) -> &[Meeting] {
+        &self.meetings
+    }
+
     /// All states in which the parts leave the automaton.
-    fn explore(&mut self) -> Result<()> {
+    pub(super) fn explore(&mut self) -> Result<()> {
         if self.dfa.is_empty() {
             return Ok(());
         }
@@ -221,7 +288,7 @@ impl<'g> Product<'g> {
             self.meetings.push(meeting);
             self.ends.push(Ends::default());
             let (part, state) = meeting;
-            if self.free == Some(state) {
+            if self.stays(meeting) {
                 self.leave(number, state);
                 continue;
             }
@@ -264,9 +331,9 @@ impl<'g> Product<'g> {
 
     /// The rule of the whole conjunction.
     pub(super) fn build(mut self, builder: &mut Builder, names: &mut Names) -> Result<RuleId> {
-        self.explore()?;
         let whole = builder.declare(names.fresh("both"));
-        let mut rules = Rules { numbers: HashMap::new(), open: Vec::new(), builder, names };
+        let mut rules =
+            Rules { numbers: HashMap::new(), keys: HashMap::new(), open: Vec::new(), builder, names };
         let start = (Part::Expr(self.side), Dfa::START);
         let ends = self.ends_of(start);
         let mut ways = Vec::new();
@@ -286,31 +353,37 @@ impl<'g> Product<'g> {
         Ok(whole)
     }
 
-    fn ends_of(&self, meeting: Meeting) -> Vec<StateId> {
+    pub(super) fn ends_of(&self, meeting: Meeting) -> Vec<StateId> {
         self.numbers.get(&meeting).map_or_else(Vec::new, |&at| self.ends[at as usize].states.clone())
     }
 
-    fn leaves_at(&self, meeting: Meeting, end: StateId) -> bool {
+    pub(super) fn leaves_at(&self, meeting: Meeting, end: StateId) -> bool {
         self.numbers
             .get(&meeting)
             .is_some_and(|&at| self.ends[at as usize].states.binary_search(&end).is_ok())
     }
 
     /// What a part reads between two states, as an expression.
-    fn between(&mut self, meeting: Meeting, end: StateId, rules: &mut Rules<'_>) -> Result<ExprId> {
+    pub(super) fn between(
+        &mut self,
+        meeting: Meeting,
+        end: StateId,
+        rules: &mut Rules<'_>,
+    ) -> Result<ExprId> {
         let (part, state) = meeting;
-        if self.free == Some(state) {
+        if self.stays(meeting) {
             return Ok(self.unchanged(part, rules.builder));
         }
         match self.shape(part)? {
             Shape::Regular(id) => {
-                let dfa = self.leaves.between(id, state, end)?;
-                let source =
-                    format!("part {} from {state} to {end} of {}", id.index(), self.side.index()).into();
-                Ok(rules.builder.automaton(Automaton { source, dfa: Arc::new(dfa).into() }))
+                let way = self.ways.between(state, end, self.budget)?;
+                self.leaves.on_way(id, (state, end), way, rules.builder)
             }
             Shape::Empty => Ok(rules.builder.empty()),
-            _ => Ok(rules.call(meeting, end, self.name_of(part))),
+            _ => {
+                let way = self.ways.between(state, end, self.budget)?;
+                Ok(rules.call(meeting, end, way, self.name_of(part)))
+            }
         }
     }
 
@@ -323,7 +396,18 @@ impl<'g> Product<'g> {
                 builder.seq(items)
             }
             Part::Repeat(body, least, most) => builder.repeat(body, least, most),
+            Part::Place(_) | Part::Keyed(..) | Part::Valued(..) | Part::Key(_) => builder.never(),
         }
+    }
+
+    /// The list that a part is, if the engine carries the keys that it had.
+    fn tracked_list(&mut self, part: Part) -> Result<Option<u32>> {
+        let Part::Expr(id) = part else { return Ok(None) };
+        if !matches!(self.grammar.expr(id), Expr::Members { .. }) {
+            return Ok(None);
+        }
+        let list = self.lists.number(id, &mut self.leaves)?;
+        Ok(self.lists.list(list).is_tracked.then_some(list))
     }
 
     fn name_of(&self, part: Part) -> &'g str {
@@ -343,6 +427,10 @@ impl<'g> Product<'g> {
         rules: &mut Rules<'_>,
     ) -> Result<(ExprId, RuleOptions)> {
         let (part, state) = meeting;
+        if let Some(list) = self.tracked_list(part)? {
+            let body = self.tracked(list, state, end, rules)?;
+            return Ok((body, RuleOptions::default()));
+        }
         let mut ways = Vec::new();
         match self.shape(part)? {
             Shape::Any(parts) => {
@@ -379,21 +467,23 @@ impl<'g> Product<'g> {
 }
 
 /// The rules that are made for a product.
-struct Rules<'b> {
-    numbers: HashMap<(Meeting, StateId), RuleId>,
+pub(super) struct Rules<'b> {
+    numbers: HashMap<(Part, Way), RuleId>,
+    /// The keys of families of lists on their ways.
+    pub(super) keys: HashMap<(u32, u32, Way), ExprId>,
     /// Those that have no body yet.
     open: Vec<(Meeting, StateId, RuleId)>,
-    builder: &'b mut Builder,
+    pub(super) builder: &'b mut Builder,
     names: &'b mut Names,
 }
 
 impl Rules<'_> {
-    fn call(&mut self, meeting: Meeting, end: StateId, name: &str) -> ExprId {
-        if let Some(&rule) = self.numbers.get(&(meeting, end)) {
+    fn call(&mut self, meeting: Meeting, end: StateId, way: Way, name: &str) -> ExprId {
+        if let Some(&rule) = self.numbers.get(&(meeting.0, way)) {
             return self.builder.rule(rule);
         }
         let rule = self.builder.declare(self.names.fresh(name));
-        self.numbers.insert((meeting, end), rule);
+        self.numbers.insert((meeting.0, way), rule);
         self.open.push((meeting, end, rule));
         self.builder.rule(rule)
     }

@@ -55,6 +55,7 @@ impl Lowering<'_> {
             before_keys: self.before_keys,
             after_keys: if has_others { self.after_keys } else { ByteSet::NONE },
             always_free: object.others.iter().all(|family| family.always_free),
+            track: Box::default(),
         });
         Ok(())
     }

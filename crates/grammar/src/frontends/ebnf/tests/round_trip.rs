@@ -296,6 +296,7 @@ fn parts_of_a_list_get_rules_of_their_own() {
         implies: Box::default(),
         unique: false,
         escapes: Escapes::Any,
+        track: Box::default(),
     };
     let list = builder.members(layout, [digits, comma]);
     builder.define(root, list, RuleOptions::default());

@@ -86,6 +86,8 @@ struct Source<'json> {
     document: &'json Document<'json>,
     /// As the caller gave it; empty for the root document.
     uri: &'json str,
+    /// Which of several root documents it is.
+    operand: Option<u32>,
     root: Option<SchemaId>,
 }
 
@@ -115,6 +117,11 @@ fn push_step(step: Step<'_>, pointer: &mut String) {
     }
 }
 
+/// How the pointers of one of several root documents begin.
+fn operand_name(operand: u32) -> String {
+    format!("all_of/{operand}#")
+}
+
 impl<'json> Documents<'json> {
     /// The schema `root`, and what its references may reach beyond it: documents by their addresses.
     ///
@@ -126,13 +133,35 @@ impl<'json> Documents<'json> {
         default_draft: Draft,
         budget: &'json Budget,
     ) -> Result<Self> {
-        if !root.root().is_schema() {
-            let message = format!("a schema is an object or a boolean, not {}", root.root().type_name());
-            return Err(Error::new(ErrorKind::Invalid, message).at(Place::Pointer(String::new())));
+        Self::of_all(std::slice::from_ref(root), registry, default_draft, budget)
+    }
+
+    /// The same of several schemas, at least one, each of which has its own draft and base address.
+    pub fn of_all(
+        roots: &'json [Document<'json>],
+        registry: &'json [(String, Document<'json>)],
+        default_draft: Draft,
+        budget: &'json Budget,
+    ) -> Result<Self> {
+        let is_one = roots.len() == 1;
+        let Some((root, more)) = roots.split_first() else {
+            return Err(Error::new(ErrorKind::Invalid, "there is no schema"));
+        };
+        if let Some((at, other)) = (0..).zip(roots).find(|(_, root)| !root.root().is_schema()) {
+            let message = format!("a schema is an object or a boolean, not {}", other.root().type_name());
+            let pointer = if is_one { String::new() } else { operand_name(at) };
+            return Err(Error::new(ErrorKind::Invalid, message).at(Place::Pointer(pointer)));
         }
-        let others = registry.iter().map(|(uri, document)| Source { document, uri, root: None });
-        let sources: Vec<_> =
-            std::iter::once(Source { document: root, uri: "", root: None }).chain(others).collect();
+        let source = |document, operand: u32| Source {
+            document,
+            uri: "",
+            operand: (!is_one).then_some(operand),
+            root: None,
+        };
+        let others =
+            registry.iter().map(|(uri, document)| Source { document, uri, operand: None, root: None });
+        let more = more.iter().zip(1..).map(|(document, operand)| source(document, operand));
+        let sources: Vec<_> = std::iter::once(source(root, 0)).chain(others).chain(more).collect();
         let is_dynamic = sources.iter().any(|source| source.document.mentions().dynamic);
         let locations = Locations::new();
         let mut documents = Documents {
@@ -165,6 +194,14 @@ impl<'json> Documents<'json> {
     /// The root schema.
     pub fn root(&self) -> SchemaId {
         self.root
+    }
+
+    /// The root schemas: one, or those that were given.
+    pub fn roots(&mut self) -> Vec<SchemaId> {
+        let documents = (0..).zip(&self.sources);
+        let roots = documents.filter(|(at, source)| *at == 0 || source.operand.is_some());
+        let roots: Vec<u32> = roots.map(|(at, _)| at).collect();
+        roots.into_iter().map(|at| self.open(DocumentId(at))).collect()
     }
 
     /// What stands at a location.
@@ -245,7 +282,9 @@ impl<'json> Documents<'json> {
         }
         let document = self.resource_of(id).document;
         let mut pointer = String::new();
-        if document != DocumentId::ROOT {
+        if let Some(operand) = self.source(document).operand {
+            pointer.push_str(&operand_name(operand));
+        } else if document != DocumentId::ROOT {
             pointer.push_str(uri::split_fragment(self.source(document).uri).0);
             pointer.push('#');
         }
@@ -278,7 +317,8 @@ impl<'json> Documents<'json> {
     /// The resource that a document is.
     fn whole_document(&self, document: DocumentId, root: SchemaId) -> Resource<'json> {
         let source = self.source(document);
-        let inherited = self.resources.first().map_or(self.default_draft, |first| first.draft);
+        let first = self.resources.first().filter(|_| source.operand.is_none());
+        let inherited = first.map_or(self.default_draft, |first| first.draft);
         let schema = source.document.root().as_object();
         let draft = schema.map_or(inherited, |schema| self.draft_of(schema, inherited));
         let id = schema.and_then(|schema| draft.identifier(schema)).unwrap_or_default();

@@ -82,6 +82,14 @@ impl<'json> Documents<'json> {
         if uri == current.uri {
             return Ok(current.root);
         }
+        // Of several root documents each knows its own address best.
+        let document = current.document;
+        if self.source(document).operand.is_some() {
+            let root = self.open(document);
+            if self.resource_of(root).uri == uri {
+                return Ok(root);
+            }
+        }
         match self.find_resource(&uri)? {
             Some(owner) if owner.ambiguous => {
                 let message = format!("several schemas have the address {}", quote(uri::shown(&uri)));

@@ -87,6 +87,11 @@ impl<'json> Documents<'json> {
         self.locate(self.root(), ScopeId::EMPTY)
     }
 
+    /// The same of each of the root schemas.
+    pub fn starts(&mut self) -> Result<Vec<Located>> {
+        self.roots().into_iter().map(|root| self.locate(root, ScopeId::EMPTY)).collect()
+    }
+
     /// `schema` as it is seen when it is entered from `scope`.
     pub fn locate(&mut self, schema: SchemaId, scope: ScopeId) -> Result<Located> {
         let scope = if self.scopes.needed { self.enter(scope, schema)? } else { ScopeId::EMPTY };

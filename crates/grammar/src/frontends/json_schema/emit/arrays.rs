@@ -166,6 +166,7 @@ impl Emitter<'_> {
             implies: Box::default(),
             unique: false,
             escapes: Escapes::default(),
+            track: Box::default(),
         };
         let may_be_empty = shape.min == 0 && shape.contains.iter().all(|count| count.min == 0);
         self.bracketed(("[", "]"), around, layout, parts, may_be_empty)
@@ -247,6 +248,7 @@ impl Emitter<'_> {
             implies: Box::default(),
             unique: true,
             escapes,
+            track: Box::default(),
         };
         let builder = self.builder();
         let list = builder.members(layout, parts.0);

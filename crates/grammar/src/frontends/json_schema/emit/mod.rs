@@ -10,6 +10,7 @@ mod choices;
 mod endless;
 mod layout;
 mod objects;
+mod orders;
 mod outline;
 mod styles;
 
@@ -31,6 +32,8 @@ use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Automaton, Builder, Expr, ExprId, Grammar, RuleId, RuleOptions};
 use crate::passes::analysis::productive;
 use layout::{Depth, Layout};
+pub(super) use objects::names;
+
 use objects::Form;
 
 pub(super) use outline::machine;
@@ -259,7 +262,7 @@ impl Emitter<'_> {
                     };
                     at = *items.iter().find(has_it).unwrap_or(&items[0]);
                 }
-                Formula::Not(inner) => at = *inner,
+                Formula::Not(inner) | Formula::Operand(inner, _) => at = *inner,
                 _ => return None,
             }
         }

@@ -15,7 +15,7 @@ use super::layout::Depth;
 use super::styles::Tags;
 use crate::error::{Error, Result};
 use crate::ir::ExprId;
-use crate::ir::members::{Count, Entry, Layout as List, Order, Others, Part, Variant, Variants};
+use crate::ir::members::{Count, Entry, Layout as List, Others, Part, Variant, Variants};
 use crate::members::Conditions;
 
 /// The parts of a list, as they come together.
@@ -84,7 +84,8 @@ impl Emitter<'_> {
         separator: ExprId,
         writing: Writing,
     ) -> Result<(List, Parts)> {
-        let names = names(shape);
+        let regions = self.regions(shape)?;
+        let (order, names) = self.order(shape, &regions)?;
         let mut list = Draft {
             parts: Parts::default(),
             writing,
@@ -99,7 +100,7 @@ impl Emitter<'_> {
         }
         list.named = None;
         let mut others = Vec::new();
-        for region in self.regions(shape)?.iter() {
+        for region in regions.iter() {
             others.extend(self.others(shape, region, &mut list)?);
         }
         let place = |name: &Rc<str>| names.get_index_of(name).map(|at| at as u32);
@@ -107,7 +108,7 @@ impl Emitter<'_> {
         let mut counters = vec![Count { min: shape.min, max: shape.max }];
         counters.extend(shape.witnesses.iter().map(|_| Count { min: 1, max: None }));
         let layout = List {
-            order: if self.expander.options.any_order { Order::Any } else { Order::Declared },
+            order,
             separator,
             entries: entries.into(),
             others: others.into(),
@@ -115,6 +116,7 @@ impl Emitter<'_> {
             implies,
             unique: true,
             escapes: self.expander.options.spelling.key_escapes(),
+            track: Box::default(),
         };
         Ok((layout, list.parts))
     }
@@ -300,7 +302,7 @@ fn tidy(mut layout: List) -> List {
 }
 
 /// All keys that somebody names, the declared ones first and in order.
-pub(super) fn names(shape: &ObjectShape) -> NameSet {
+pub(in super::super) fn names(shape: &ObjectShape) -> NameSet {
     let mut names: NameSet = shape.named.keys().map(Rc::clone).collect();
     let mut add = |name: &Rc<str>| {
         if !names.contains(name) {

@@ -33,7 +33,7 @@ impl Expander<'_> {
                 Formula::Any | Formula::Never => {}
                 Formula::And(items) | Formula::Or(items) => open.extend_from_slice(items),
                 Formula::Not(item) => open.push(*item),
-                Formula::Schema(_) | Formula::Constant(_) => match self.expand(id) {
+                Formula::Schema(_) | Formula::Constant(_) | Formula::Operand(..) => match self.expand(id) {
                     Ok(set) if !self.is_loose(id) && is_certain_set(&set, &mut open) => {}
                     _ => return false,
                 },

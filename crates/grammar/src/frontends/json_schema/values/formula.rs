@@ -45,6 +45,8 @@ pub enum Formula {
     Or(Box<[FormulaId]>),
     /// Not in this.
     Not(FormulaId),
+    /// What this is in one of the schemas that are combined, by its number: closed as that one is, with its order of keys.
+    Operand(FormulaId, u32),
 }
 
 /// The items of a conjunction or a disjunction.
@@ -180,6 +182,14 @@ impl Formulas {
             [] => neutral,
             &[one] => one,
             items => self.intern(node(items.into())),
+        }
+    }
+
+    /// What a formula is in one of the schemas that are combined.
+    pub fn operand(&mut self, item: FormulaId, operand: u32) -> FormulaId {
+        match self.get(item) {
+            Formula::Any | Formula::Never | Formula::Operand(..) => item,
+            _ => self.intern(Formula::Operand(item, operand)),
         }
     }
 

@@ -86,6 +86,9 @@ pub struct ObjectShape {
     pub openness: Openness,
     /// The texts that keys must be, where those are fewer than are meant: formats that are narrower here than their definition.
     pub narrowed_keys: Vec<TextSet>,
+    /// Orders in which the keys come, where schemas are combined that have them: those that are listed come so, and all
+    /// others after them.
+    pub orders: Vec<Rc<NameSet>>,
 }
 
 impl ObjectShape {
@@ -113,7 +116,7 @@ impl ObjectShape {
 
     /// Whether keywords have said more of it than its conditions: what was evaluated, how it is closed.
     pub fn is_annotated(&self) -> bool {
-        !self.evaluated.is_empty() || self.openness != Openness::default()
+        !self.evaluated.is_empty() || self.openness != Openness::default() || !self.orders.is_empty()
     }
 
     /// Whether it asks for keys, perhaps because of others. In strict mode that makes them known.
@@ -167,6 +170,12 @@ impl ObjectShape {
         append(&mut both.evaluated, &other.evaluated);
         both.openness = both.openness.join(other.openness);
         append(&mut both.narrowed_keys, &other.narrowed_keys);
+        // Of two lists with the same names each says something.
+        for order in &other.orders {
+            if !both.orders.iter().any(|known| known.iter().eq(order.iter())) {
+                both.orders.push(Rc::clone(order));
+            }
+        }
         both
     }
 
@@ -188,6 +197,13 @@ impl ObjectShape {
             && self.evaluated == other.evaluated
             && self.openness == other.openness
             && self.narrowed_keys == other.narrowed_keys
+            && self.has_orders_of(other)
+    }
+
+    /// Whether its keys come in the same orders.
+    fn has_orders_of(&self, other: &Self) -> bool {
+        let mut pairs = self.orders.iter().zip(&other.orders);
+        self.orders.len() == other.orders.len() && pairs.all(|(one, other)| one.iter().eq(other.iter()))
     }
 
     /// Whether it asks for the same keys as `other`, now and once witnesses are settled. That lists them where objects are
