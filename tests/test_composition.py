@@ -243,7 +243,7 @@ PIECES = [*CHARACTERS, '":', '{"', '"}', '","', "true", "null", "ab", '"a":', "1
 PIECES_INFO = xgr.TokenizerInfo(PIECES, stop_token_ids=[len(PIECES) - 1])
 
 
-def walk(grammar, dice, steps=60):
+def walk(grammar, dice, steps=40):
     """Walk at random; each mask is what is accepted, and never empty. Returns the text if it came to its end."""
     compiled = xgr.GrammarCompiler(PIECES_INFO, cache_enabled=False).compile_grammar(grammar)
     matcher = xgr.GrammarMatcher(compiled)
@@ -287,7 +287,8 @@ SHAPES = [
 ]
 TEXTS = [
     "{}", "{ }", '{"a":1}', '{"a": 1}', '{"a":1,"b":"x"}', '{"b":"x","a":1}', '{"a":1,"a":1}', '{"":1}',
-    '{"a":1,"c":{}}', '{"c":true}', '{"c":true,"d":false}', '{"ab":12}', "[]", '[{"a":1}]', '[{"a":1},{}]', "1", "12345",
+    '{"a":1,"c":{}}', '{"c":true}', '{"c":true,"d":false}', '{"ab":12}', "[]", '[{"a":1}]', '[{"a":1},{}]', "1",
+    "12345",
     '{"b":1}', '{"b":null,"a":2}', '{"a":null,"b":1}', '{"a":11111}', '{"a":1111111111}', '{"ab":1,"ac":2}',
 ]  # fmt: skip
 
@@ -309,9 +310,8 @@ def test_objects_beside_regular_languages(shape, strict):
             continue
         for text in TEXTS:
             assert accepts(both, text) == (accepts(side, text) and accepts(regular, text)), (schema, text)
-        for _ in range(2):
-            text = walk(both, dice)
-            assert text is None or (accepts(side, text) and accepts(regular, text)), (schema, text)
+        text = walk(both, dice)
+        assert text is None or (accepts(side, text) and accepts(regular, text)), (schema, text)
 
 
 def test_a_short_object_comes_to_its_end():
@@ -414,7 +414,8 @@ def test_values_are_taken_away_however_they_are_written():
 
 
 def test_schemas_that_are_written_in_different_ways():
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    plain = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    schema = plain | {"properties": plain["properties"] | {"c": {}}}
     free = xgr.Grammar.from_json_schema(schema)
     line = xgr.Grammar.from_json_schema(schema, any_whitespace=False)
     both = free & line
@@ -431,6 +432,14 @@ def test_schemas_that_are_written_in_different_ways():
     required = {"required": ["a", "b"]}
     with pytest.raises(xgr.UnsupportedFeatureError, match="no object is written in all"):
         xgr.Grammar.from_json_schema(schema | required) & xgr.Grammar.from_json_schema(turned | required)
+    backwards = {"type": "object", "properties": dict(reversed(plain["properties"].items()))}
+    few = xgr.Grammar.from_json_schema(plain) & xgr.Grammar.from_json_schema(backwards)
+    assert [accepts(few, text) for text in ("{}", '{"a": 1}', '{"b": 1}', '{"a": 1, "b": 2}')] == [
+        True,
+        True,
+        True,
+        False,
+    ], "what is regular needs no order that all agree on"
     in_one_order = free & xgr.Grammar.from_json_schema(turned, any_order=True)
     assert accepts(in_one_order, '{"a": 1, "b": 2}')
     assert not accepts(in_one_order, '{"b": 2, "a": 1}')
@@ -449,12 +458,16 @@ def test_several_operands_at_once():
 
 FRONT_ENDS = [
     xgr.Grammar.from_json_schema({"type": "object", "properties": {"a": {"type": "integer"}}}),
-    xgr.Grammar.from_regex("[0-9]{1,2}"),
+    xgr.Grammar.from_regex("[0-9]{2}"),
     NESTED,
     LIST,
     xgr.Grammar.from_structural_tag(
-        {"type": "structural_tag", "format": {"type": "tag", "begin": "<a>", "content": {"type": "regex", "pattern": "[xy]"},
-         "end": "</a>"}}
+        {
+            "type": "structural_tag",
+            "format": {
+                "type": "tag", "begin": "<a>", "content": {"type": "regex", "pattern": "[xy]"}, "end": "</a>"
+            },
+        }
     ),
 ]  # fmt: skip
 WORDS = ['{"a": 1}', "12", "(x)", "[1,2]", "<a>x</a>"]

@@ -46,6 +46,9 @@ def test_without_structure(run, says):
             '{"age": 3}',
         ),
         (["--schema", '{"enum": ["ab"]}'], '"ab" or so', '"ab"'),
+        (["--all-of", '[{"regex": "[a-z]*"}, {"regex": ".{3}"}]'], "abcde", "abc"),
+        (["--any-of", '[{"regex": "[0-9]"}, {"choice": ["yes"]}]'], "yes", "yes"),
+        (["--then", '[{"choice": ["n="]}, {"json": {"enum": [7]}}]'], "n=7", "n=7"),
     ],
 )
 def test_structures(run, says, options, wish, text):

@@ -135,6 +135,9 @@ def test_structural_tags(client, format_):
         ("grammar", 'start: "x" ("y" | "z") ~ 3', "x[yz]{3}"),
         ("json_object", True, r"\{.*"),
         ("structural_tag", {"type": "structural_tag", "format": {"type": "const_string", "value": "k"}}, "k"),
+        ("all_of", [{"json": PERSON}, {"json": {"properties": {}}}, {"regex": ".{0,60}"}], r"\{.{0,58}\}"),
+        ("any_of", [{"choice": ["yes"]}, {"regex": "[0-9]{3}"}], "yes|[0-9]{3}"),
+        ("then", [{"regex": "[a-c]{2}: "}, {"json": {"enum": [1, 2]}}], "[a-c]{2}: [12]"),
     ],
 )
 def test_structured_outputs_as_in_vllm(client, kind, value, pattern):

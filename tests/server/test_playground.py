@@ -127,3 +127,13 @@ def test_bytes_in_words():
     assert byte_ranges(sorted(b'0123456789"xy')) == ['"', "0-9", "x", "y"]
     assert byte_ranges([0xC3, 0xFF]) == ["non-ASCII"]
     assert show_bytes("a\né".encode() + b"\xff") == "a\\né\\xff"
+
+
+def test_structures_that_are_put_together(http):
+    grammar = json.dumps([{"regex": "[a-c]*"}, {"regex": ".{2}"}])
+    answer = inspect(http, kind="all_of", grammar=grammar, text="abc")
+    assert [kind for _, kind in kinds(answer)][-1] == "refused"
+    assert answer["accepted"] < len(answer["tokens"])
+    wrong = http.post(PATH, json={"kind": "then", "grammar": '[{"regexp": "a"}]'})
+    assert wrong.status_code == 400
+    assert "unknown fields: regexp" in wrong.text

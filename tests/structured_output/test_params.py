@@ -185,7 +185,12 @@ def test_composites_go_through_the_manager():
         ({"any_of": [{"json": name}, {"choice": ["no", "{}"]}]}, ['{"a": 1}', "no", "{}"], ['{"b": 1}']),
         ({"then": [{"regex": "[a-z]+"}, {"choice": [": "]}, {"json_object": True}]}, ["x: {}"], ["x{}"]),
         (
-            {"then": [StructuredOutputsParams(regex="a"), {"any_of": [{"lark": 'start: "b"'}, {"grammar": 'root ::= "c"'}]}]},
+            {
+                "then": [
+                    StructuredOutputsParams(regex="a"),
+                    {"any_of": [{"lark": 'start: "b"'}, {"grammar": 'root ::= "c"'}]},
+                ]
+            },
             ["ab", "ac"],
             ["a", "abc"],
         ),
