@@ -116,4 +116,5 @@ _OBJECTS: dict[GrammarType, tuple[type, ...]] = {
     GrammarType.JSON: (Mapping, bool),
     GrammarType.CHOICE: (list, tuple),
     GrammarType.STRUCTURAL_TAG: (Mapping,),
+    **dict.fromkeys((GrammarType.ALL_OF, GrammarType.ANY_OF, GrammarType.THEN), (list, tuple)),
 }
