@@ -96,6 +96,12 @@ test-chaos: $(EXTENSION) $(VENV)/.installed ## Let 64 clients do everything to t
 test-torch: $(EXTENSION) $(VENV_TORCH)/.installed ## Run the tests that need torch and transformers
 	$(PY_TORCH) -m pytest tests/torch
 
+.PHONY: test-xgrammar
+test-xgrammar: $(EXTENSION) $(VENV_TORCH)/.installed ## Run XGrammar's own tests over tokenstile (XGRAMMAR=a checkout; XGRAMMAR_ARGS="...")
+	@test -n '$(XGRAMMAR)' || { echo 'make test-xgrammar needs XGRAMMAR=<a checkout of XGrammar>' >&2; exit 1; }
+	$(PY_TORCH) -m tests.xgrammar_suite.run '$(XGRAMMAR)' $(XGRAMMAR_ARGS)
+	$(PY_TORCH) -m tests.xgrammar_suite.documented '$(XGRAMMAR)'
+
 test-models: $(EXTENSION) $(VENV_MODELS)/.installed ## Run the tests with a real model, in the real libraries (slow)
 	LLAMA_CPP_LIB_PATH=$(CURDIR)/$(LLAMA_FOLDER) $(PY_MODELS) -m pytest tests/models -o timeout=3600
 

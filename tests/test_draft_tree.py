@@ -102,7 +102,8 @@ def test_time_threshold(match):
 
 def test_temperatures(match):
     matcher = match('root ::= "a" hot\nhot[temperature=0.5] ::= [b-z]+')
-    temperatures = np.full(3, -1, dtype=np.float32)
+    # What was there before does not stay.
+    temperatures = np.full(3, 9, dtype=np.float32)
     arrays = tree([1, -1, -1], [-1, 2, -1], [0, ord("a"), ord("x")])
     assert matcher.traverse_draft_tree(*arrays, np.zeros((3, 5), dtype=np.int32), temperatures=temperatures)
     assert temperatures.tolist() == [-1, 0.5, -1]
@@ -117,6 +118,8 @@ def test_temperatures(match):
         tree([1, -1], [-1, 5], [0, 0]),
         tree([7, -1], [-1, -1], [0, 0]),
         tree([1, 2**62], [-1, -1], [0, 0]),
+        # A ring that a walk would not come to, as the token before it does not fit.
+        tree([1, 1], [-1, -1], [0, 99]),
         tree([-1], [-1, -1], [0, 0]),
         tree([-1, -1, -1], [-1, -1, -1], [0, 0, 0]),
         tuple(array.astype(np.int32) for array in tree([-1, -1], [-1, -1], [0, 0])),

@@ -172,6 +172,30 @@ def test_the_mask_and_accept_agree(match, vocab):
         assert allowed(matcher, len(vocab)) == fits
 
 
+@pytest.mark.parametrize("free", ['root ::= (.|"\\n")*', "root ::= [a-c]*", "root ::= .{0,2}"])
+@pytest.mark.parametrize("vocab_size", [3, 5, 31, 32, 33, 64, 70])
+@pytest.mark.parametrize("special", [[], [1]])
+def test_the_mask_needs_no_apply_if_and_only_if_every_id_is_allowed(free, vocab_size, special):
+    tokens = ["a", "b", "</s>"] + ["c" * count for count in range(1, vocab_size - 2)]
+    for size in (vocab_size, vocab_size + 40):
+        info = xgr.TokenizerInfo(tokens, vocab_size=size, stop_token_ids=[2], special_token_ids=special)
+        matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(info).compile_grammar(free))
+        for _ in range(3):
+            mask = np.full((1, (size + 31) // 32), 7, dtype=np.int32)
+            needs_apply = matcher.fill_next_token_bitmask(mask)
+            bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[:size]
+            assert needs_apply is not bool(bits.all())
+            matcher.accept_string("a")
+    assert size > vocab_size
+
+
+def test_free_text_needs_no_apply_without_control_tokens():
+    info = xgr.TokenizerInfo(["a", "\n", "\u00e9", "</s>"])
+    for text in ('root ::= (.|"\\n")*', 'root ::= TagDispatch(("<t>", t))\nt ::= "x"'):
+        matcher = xgr.GrammarMatcher(xgr.GrammarCompiler(info).compile_grammar(text))
+        assert matcher.fill_next_token_bitmask(np.zeros((1, 1), dtype=np.int32)) is False
+
+
 def test_needs_apply(tiny):
     everything = xgr.GrammarCompiler(xgr.TokenizerInfo(["a", "b", "ab"], stop_token_ids=[2])).compile_grammar(
         "root ::= [a-z]*"

@@ -100,6 +100,19 @@ def test_equality(objects, info):
     assert compiler != xgr.GrammarCompiler(info)
 
 
+def test_compiled_grammars_are_equal_if_they_print_alike_and_have_equal_tokenizers(objects, info):
+    _, compiled, compiler, *_ = objects
+    again = xgr.CompiledGrammar.deserialize_json(compiled.serialize_json(), info)
+    assert again == compiled
+    assert hash(again) == hash(compiled)
+    for schema in ({"type": "object"}, {"type": "array", "items": {"pattern": "^a+$"}, "maxItems": 3}):
+        first = compiler.compile_json_schema(schema)
+        assert xgr.CompiledGrammar.deserialize_json(first.serialize_json(), info) == first
+        assert first != compiled
+    other = xgr.GrammarCompiler(xgr.TokenizerInfo(["a", "b", "c", "d"]))
+    assert other.compile_grammar(compiled.grammar) != compiled
+
+
 def test_pickles_and_copies(objects):
     grammar, compiled, compiler, matcher, batch, info = objects
     for each in (grammar, info):

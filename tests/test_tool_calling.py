@@ -279,7 +279,7 @@ def test_register():
         )
         assert tag.format.value == "add 0 required disabled"
     finally:
-        tool_calling.registry._BUILDERS.pop("ours")
+        tool_calling.registry.BUILDERS.pop("ours")
 
 
 COMMON = (
@@ -305,7 +305,7 @@ def test_functions_of_the_families(model):
 def test_signatures():
     assert bare(xgr.get_model_structural_tag) == (
         "(model, tools=None, tool_choice='auto', reasoning='enabled', force_reasoning=False, any_order=False, "
-        "exclude_special_tokens=True, max_whitespace_cnt=None, parallel_tool_calls=True)"
+        "exclude_special_tokens=True, max_whitespace_cnt=None, parallel_tool_calls=True, *, on_impossible_tool=None)"
     )
     assert bare(xgr.normalize_tool_choice) == "(tools=None, tool_choice='auto')"
     assert bare(xgr.register_model_structural_tag) == "(name)"
@@ -490,3 +490,61 @@ def test_calls_that_are_repeated():
 def test_calls_that_need_not_come_leave_room_for_text(choice):
     tag = tool_calling.get_model_structural_tag("qwen_3", [TOOL], choice, reasoning=False)
     assert end_with_calls(tag) == tag
+
+
+IMPOSSIBLE = {
+    "type": "object",
+    "properties": {"x": {"type": "integer", "enum": ["1", "2"]}},
+    "required": ["x"],
+}
+
+
+def two_tools():
+    return [
+        {
+            "type": "function",
+            "function": {"name": "fine", "parameters": {"type": "object", "properties": {}}},
+        },
+        {"type": "function", "function": {"name": "broken", "parameters": IMPOSSIBLE}},
+    ]
+
+
+@pytest.mark.parametrize("model", ["qwen_3", "qwen_3_5", "llama", "kimi", "deepseek_v3_2", "minimax"])
+def test_an_impossible_tool_is_named(model):
+    tag = tool_calling.get_model_structural_tag(model, two_tools())
+    with pytest.raises(xgr.InvalidStructuralTagError) as raised:
+        xgr.Grammar.from_structural_tag(tag)
+    assert "broken" in str(raised.value)
+    assert "/properties/x/enum" in str(raised.value)
+    with pytest.raises(
+        xgr.InvalidStructuralTagError, match=r"tools\[1\], 'broken', cannot be called.*/x/enum"
+    ):
+        tool_calling.get_model_structural_tag(model, two_tools(), on_impossible_tool="error")
+
+
+@pytest.mark.parametrize("choice", ["auto", "required"])
+@pytest.mark.parametrize("model", ["qwen_3", "harmony", "kimi_k3", "mistral"])
+def test_an_impossible_tool_is_left_out(model, choice):
+    with pytest.warns(UserWarning, match=r"tools\[1\], 'broken', .*it is left out") as warned:
+        tag = tool_calling.get_model_structural_tag(
+            model, two_tools(), choice, "disabled", on_impossible_tool="drop"
+        )
+    assert warned[0].filename == __file__
+    alone = tool_calling.get_model_structural_tag(model, two_tools()[:1], choice, "disabled")
+    assert tag == alone
+    xgr.Grammar.from_structural_tag(tag)
+
+
+def test_an_impossible_tool_that_must_be_called_stays_an_error():
+    named = {"type": "function", "function": {"name": "broken"}}
+    with pytest.raises(xgr.InvalidStructuralTagError, match="'broken', cannot be called"):
+        tool_calling.get_model_structural_tag("qwen_3", two_tools(), named, on_impossible_tool="drop")
+    with (
+        pytest.warns(UserWarning, match="left out"),
+        pytest.raises(xgr.InvalidArgumentError, match="none of the tools can be called"),
+    ):
+        tool_calling.get_model_structural_tag(
+            "qwen_3", two_tools()[1:], "required", on_impossible_tool="drop"
+        )
+    with pytest.raises(xgr.InvalidArgumentError, match="'error', 'drop' or None"):
+        tool_calling.get_model_structural_tag("qwen_3", two_tools(), on_impossible_tool="skip")

@@ -15,6 +15,7 @@ The names are XGrammar's: ``import tokenstile as xgr`` runs code that was writte
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 
 from tokenstile import bitmask as _bitmask
@@ -169,6 +170,12 @@ _LAZY = {
     "normalize_tool_choice": "tokenstile.tool_calling",
     "register_model_structural_tag": "tokenstile.tool_calling",
 }
+if _find_spec("pydantic") is None:
+    # So that `from tokenstile import *` gives what there is.
+    for _name in ("structural_tag", *_LAZY):
+        __all__.remove(_name)
+    del _name
+
 _LAZY_MODULES = {
     "base",
     "builtin_structural_tag",
@@ -176,7 +183,9 @@ _LAZY_MODULES = {
     "contrib",
     "generation",
     "grammars",
+    "kernels",
     "lark",
+    "load_binding",
     "openai_tool_call_schema",
     "structural_tag",
     "structured_output",

@@ -11,7 +11,6 @@ from abc import ABC
 from typing import Any
 
 from tokenstile import _core
-from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = ["XGRObject", "_core"]
 
@@ -46,6 +45,5 @@ for _class in (
     _core.GrammarCompiler,
     _core.GrammarMatcher,
     _core.BatchGrammarMatcher,
-    TokenizerInfo,
 ):
     XGRObject.register(_class)

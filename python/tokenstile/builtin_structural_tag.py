@@ -1,11 +1,17 @@
 """The families under the module name that XGrammar gives them; see `tokenstile.tool_calling`.
 
-What they take and make can be imported from here too, because XGrammar's module has it.
+What they take and make can be imported from here too, because XGrammar's module has it, and what programs import from
+there in spite of its underscore: ``_structural_tag_registry``, the families by name, above all.
 """
+
+from __future__ import annotations
+
+from typing import Any
 
 from tokenstile.structural_tag import (
     AnyTextFormat,
     ConstStringFormat,
+    Format,
     JSONSchemaFormat,
     OptionalFormat,
     OrFormat,
@@ -22,6 +28,9 @@ from tokenstile.tool_calling import (
     normalize_tool_choice,
     register_model_structural_tag,
 )
+from tokenstile.tool_calling import registry as _registry
+from tokenstile.tool_calling.arguments import parameters_of
+from tokenstile.tool_calling.choice import SimplifiedToolChoice
 from tokenstile.tool_calling.families.cohere import get_cohere_structural_tag
 from tokenstile.tool_calling.families.deepseek_r1 import get_deepseek_r1_structural_tag
 from tokenstile.tool_calling.families.deepseek_v3_1 import get_deepseek_v3_1_structural_tag
@@ -40,6 +49,7 @@ from tokenstile.tool_calling.families.minimax_m3 import get_minimax_m3_structura
 from tokenstile.tool_calling.families.qwen_3 import get_qwen_3_structural_tag
 from tokenstile.tool_calling.families.qwen_3_5 import get_qwen_3_5_structural_tag
 from tokenstile.tool_calling.families.qwen_3_coder import get_qwen_3_coder_structural_tag
+from tokenstile.tool_calling.registry import Builder as BuiltinStructuralTagFn
 from tokenstile.tool_calling.schema import (
     AllowedToolChoiceParam,
     BuiltinToolChoiceParam,
@@ -47,14 +57,20 @@ from tokenstile.tool_calling.schema import (
     FunctionDefinition,
     FunctionToolParam,
     NamedToolChoiceParam,
+    ToolChoiceOptionParam,
+    ToolParam,
 )
+
+_structural_tag_registry = _registry.BUILDERS
 
 __all__ = [
     "AllowedToolChoiceParam",
     "AnyTextFormat",
+    "BuiltinStructuralTagFn",
     "BuiltinToolChoiceParam",
     "BuiltinToolParam",
     "ConstStringFormat",
+    "Format",
     "FunctionDefinition",
     "FunctionToolParam",
     "JSONSchemaFormat",
@@ -63,10 +79,16 @@ __all__ = [
     "OrFormat",
     "RegexFormat",
     "SequenceFormat",
+    "SimplifiedToolChoice",
     "StructuralTag",
     "TagFormat",
     "TagsWithSeparatorFormat",
+    "ToolChoiceOptionParam",
+    "ToolParam",
     "TriggeredTagsFormat",
+    "_get_builtin_tool_name",
+    "_get_function_parameters",
+    "_structural_tag_registry",
     "get_builtin_structural_tag",
     "get_cohere_structural_tag",
     "get_deepseek_r1_structural_tag",
@@ -90,3 +112,15 @@ __all__ = [
     "normalize_tool_choice",
     "register_model_structural_tag",
 ]
+
+
+def _get_function_parameters(function: FunctionDefinition | BuiltinToolParam) -> dict[str, Any] | bool:
+    """Return the schema of the arguments; anything where none is given or it is not enforced."""
+    if isinstance(function, FunctionDefinition):
+        return parameters_of(FunctionToolParam(function=function))
+    return parameters_of(function)
+
+
+def _get_builtin_tool_name(tool: BuiltinToolParam) -> str:
+    """Return what the model calls a built-in tool."""
+    return tool.name or tool.type

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokenstile import grammar
+from tokenstile import _core, grammar
 from tokenstile._core import CancelToken, CompiledGrammar, Grammar, GrammarCompiler
+from tokenstile.base import XGRObject
+from tokenstile.grammar_arguments import _convert_named_grammars_to_lists, _get_structural_tag_str_from_args
+from tokenstile.json_schema import schema_text as _convert_schema_to_str
 from tokenstile.tokenizer_info import TokenizerInfo
 
 if TYPE_CHECKING:
@@ -25,6 +28,11 @@ __all__ = [
     "StructuralTag",
     "StructuralTagItem",
     "TokenizerInfo",
+    "XGRObject",
+    "_convert_named_grammars_to_lists",
+    "_convert_schema_to_str",
+    "_core",
+    "_get_structural_tag_str_from_args",
 ]
 
 

@@ -2,4 +2,6 @@
 
 from tokenstile import _core
 
-__all__ = ["_core"]
+LIB = _core
+
+__all__ = ["LIB", "_core"]

@@ -5,8 +5,9 @@ The functions of `tokenstile.bitmask` are here too, because XGrammar has them in
 
 from __future__ import annotations
 
-from tokenstile import bitmask
+from tokenstile import _core, bitmask
 from tokenstile._core import BatchGrammarMatcher, Capture, CompiledGrammar, GrammarMatcher
+from tokenstile.base import XGRObject
 from tokenstile.bitmask import (
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -15,10 +16,13 @@ from tokenstile.bitmask import (
 )
 
 __all__ = [
+    "_FULL_MASK",  # noqa: F822 - by `__getattr__`
     "BatchGrammarMatcher",
     "Capture",
     "CompiledGrammar",
     "GrammarMatcher",
+    "XGRObject",
+    "_core",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "bitmask_dtype",  # noqa: F822 - by `__getattr__`
@@ -30,4 +34,6 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name == "bitmask_dtype":
         return bitmask.bitmask_dtype
+    if name == "_FULL_MASK":
+        return bitmask.allocate_token_bitmask(1, 1)[0, 0]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

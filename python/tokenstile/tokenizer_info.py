@@ -20,16 +20,26 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex, TypeAlias, TypedDic
 
 from tokenstile import _core
 from tokenstile._arguments import flag, whole_number, whole_numbers
+from tokenstile.base import XGRObject
 from tokenstile.exceptions import InvalidArgumentError, TokenizerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["TokenizerInfo", "VocabType"]
+__all__ = ["TokenizerInfo", "VocabType", "XGRObject"]
 
 _SPACE_MARK: Final = "\u2581"
 _BYTE_LEVEL_SPACE: Final = "\u0120"
 _MAX_TOKEN_ID: Final = 2**32 - 1
+
+
+def _build_byte_level_charset() -> frozenset[str]:
+    """Return the characters that byte-level vocabularies spell the 256 bytes with."""
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    return frozenset(map(chr, printable | {0x100 + at for at in range(256 - len(printable))}))
+
+
+_BYTE_LEVEL_CHARSET: Final = _build_byte_level_charset()
 
 
 class VocabType(Enum):
@@ -424,6 +434,9 @@ class TokenizerInfo:
     def _is_byte_level_tokenizer(tokenizer: object) -> bool:
         """Tell whether the tokenizer spells a space as byte-level vocabularies do."""
         return _first_token(tokenizer, " ") == _BYTE_LEVEL_SPACE
+
+
+XGRObject.register(TokenizerInfo)
 
 
 def _is_tokenizer(value: object) -> bool:

@@ -2,8 +2,8 @@
 //!
 //! The tree comes as two arrays: the first child and the next sibling of each node. Node 0 is the root: its token is
 //! the last one that the matcher has accepted already, so only the mask after it is wanted. The walk is depth first with
-//! a stack of its own, so a chain of any length is fine, and it visits a node once at most, so arrays that form a ring
-//! are an error and not a hang.
+//! a stack of its own, so a chain of any length is fine. That the arrays form a tree, and no ring, is seen before anything is
+//! visited.
 
 use std::time::{Duration, Instant};
 
@@ -63,12 +63,9 @@ pub fn traverse(
     mut visit: impl FnMut(usize, Visit<'_>),
 ) -> Result<bool, DraftTreeError> {
     let started = Instant::now();
-    let mut seen = vec![false; tree.tokens.len()];
+    check(tree)?;
     let mut steps = Vec::new();
     let mut depth = 0;
-    if let Some(&sibling) = tree.next_sibling.first().filter(|&&sibling| sibling >= 0) {
-        return Err(DraftTreeError::RootSibling(sibling));
-    }
     if !tree.tokens.is_empty() {
         steps.push(Step::Enter(0));
     }
@@ -82,9 +79,6 @@ pub fn traverse(
             }
             Some(Step::Enter(node)) => node,
         };
-        if std::mem::replace(&mut seen[node], true) {
-            break Err(DraftTreeError::Twice(node));
-        }
         if node != 0 && time_limit.is_some_and(|limit| started.elapsed() > limit) {
             break Ok(false);
         }
@@ -95,6 +89,27 @@ pub fn traverse(
     };
     take_back(matcher, depth);
     result
+}
+
+/// Fails unless each node is the child or the sibling of one other at most, and the root of none.
+fn check(tree: DraftTree<'_>) -> Result<(), DraftTreeError> {
+    if let Some(&sibling) = tree.next_sibling.first().filter(|&&sibling| sibling >= 0) {
+        return Err(DraftTreeError::RootSibling(sibling));
+    }
+    let mut seen = vec![false; tree.tokens.len()];
+    if let Some(root) = seen.first_mut() {
+        *root = true;
+    }
+    for node in 0..tree.tokens.len() {
+        for links in [tree.first_child, tree.next_sibling] {
+            if let Some(target) = link(links, node)?
+                && std::mem::replace(&mut seen[target], true)
+            {
+                return Err(DraftTreeError::Twice(target));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Visits `node` and pushes what comes after it; returns whether the matcher took a step.

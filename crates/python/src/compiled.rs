@@ -1,7 +1,8 @@
 //! `CompiledGrammar`: a grammar bound to a vocabulary, with the tables that all its matchers share.
 
+use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyOSError;
 use pyo3::intern;
@@ -28,9 +29,23 @@ pub(crate) struct CompiledGrammar {
     pub(crate) compiled: Arc<Compiled>,
     pub(crate) tokenizer_info: Py<PyAny>,
     pub(crate) report: Report,
+    text: OnceLock<Arc<str>>,
 }
 
 impl CompiledGrammar {
+    pub(crate) fn new(compiled: Arc<Compiled>, tokenizer_info: Py<PyAny>, report: Report) -> Self {
+        CompiledGrammar { compiled, tokenizer_info, report, text: OnceLock::new() }
+    }
+
+    /// The printed grammar.
+    fn text(&self, py: Python<'_>) -> PyResult<&Arc<str>> {
+        if self.text.get().is_none() {
+            let made = self.ask_grammar(py, |grammar| grammar.to_string().into())?;
+            let _ = self.text.set(made);
+        }
+        Ok(self.text.get().expect("set above, and never taken"))
+    }
+
     /// What `ask` tells of the grammar, which may have to be made for it.
     fn ask_grammar<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Ir) -> T + Send) -> PyResult<T> {
         let answer = interruptible(py, Limits::default(), |budget| self.compiled.grammar(budget).map(ask))?;
@@ -61,8 +76,7 @@ impl CompiledGrammar {
     /// The grammar and its tokenizer's metadata as a JSON text, for ``deserialize_json``.
     fn serialize_json(&self, py: Python<'_>) -> PyResult<String> {
         let metadata = metadata_of(self.tokenizer_info.bind(py))?;
-        let text = self.ask_grammar(py, ToString::to_string)?;
-        serialize::compiled_to_json(py, &text, &self.report, &metadata)
+        serialize::compiled_to_json(py, self.text(py)?, &self.report, &metadata)
     }
 
     /// The compiled grammar of a text that ``serialize_json`` made, for the same tokenizer.
@@ -83,7 +97,7 @@ impl CompiledGrammar {
         })?;
         let compiled = compiled.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
         let report = grammar.report.clone();
-        Ok(CompiledGrammar { compiled, tokenizer_info: tokenizer_info.clone().unbind(), report })
+        Ok(CompiledGrammar::new(compiled, tokenizer_info.clone().unbind(), report))
     }
 
     /// Write it to a file, for ``load``. The file is complete or not there: it is moved into place at the end.
@@ -131,12 +145,21 @@ impl CompiledGrammar {
         format!("<CompiledGrammar of {rules} rules, {} bytes>", self.compiled.memory_bytes())
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        other.cast::<CompiledGrammar>().is_ok_and(|other| Arc::ptr_eq(&self.compiled, &other.get().compiled))
+    /// Equal are grammars that print alike, for tokenizers that are equal.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let py = other.py();
+        let Ok(other) = other.cast::<CompiledGrammar>() else { return Ok(false) };
+        let other = other.get();
+        if Arc::ptr_eq(&self.compiled, &other.compiled) {
+            return Ok(true);
+        }
+        Ok(self.tokenizer_info.bind(py).eq(&other.tokenizer_info)? && self.text(py)? == other.text(py)?)
     }
 
-    fn __hash__(&self) -> usize {
-        Arc::as_ptr(&self.compiled).addr() >> 4
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        let mut hasher = std::hash::DefaultHasher::new();
+        self.text(py)?.hash(&mut hasher);
+        Ok(hasher.finish())
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py, (String, Py<PyAny>)>> {

@@ -392,12 +392,15 @@ impl GrammarCompiler {
             }
         })?;
         match result {
-            Ok(built) => Ok(CompiledGrammar {
-                compiled: Arc::clone(&built.compiled),
-                tokenizer_info: self.tokenizer_info.clone_ref(py),
+            Ok(built) => {
                 // Grammars that print alike share what is compiled, and each has its own report.
-                report: parsed.map_or(&built.report, |grammar| &grammar.report).clone(),
-            }),
+                let report = parsed.map_or(&built.report, |grammar| &grammar.report).clone();
+                Ok(CompiledGrammar::new(
+                    Arc::clone(&built.compiled),
+                    self.tokenizer_info.clone_ref(py),
+                    report,
+                ))
+            }
             Err(error) => {
                 self.counters.failures.fetch_add(1, Ordering::Relaxed);
                 Err(errors::grammar(py, &error, source))

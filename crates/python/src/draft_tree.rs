@@ -20,8 +20,25 @@ pub(crate) struct Arrays<'py> {
     temperatures: Option<Array<'py>>,
 }
 
+/// What stands for no temperature, as in `batch_fill_temperature`.
+const NO_TEMPERATURE: f32 = -1.0;
+
 /// Addresses of the temperatures of the nodes.
 struct Temperatures(*mut u8, isize);
+
+impl Temperatures {
+    /// Writes the temperature of a node.
+    ///
+    /// # Safety
+    ///
+    /// The array is open, and has an entry for the node.
+    unsafe fn write(&self, node: usize, value: f32) {
+        let &Temperatures(pointer, stride) = self;
+        let target = pointer.wrapping_offset(node.cast_signed() * stride);
+        // SAFETY: the address of an element, as the caller promises.
+        unsafe { target.cast::<f32>().write_unaligned(value) };
+    }
+}
 
 // SAFETY: a plain address, used only by the thread that the caller waits for.
 unsafe impl Send for Temperatures {}
@@ -74,6 +91,11 @@ impl<'py> Arrays<'py> {
             .as_ref()
             .map(|array| Temperatures(array.layout.pointer, array.layout.strides[0]));
         let finished = py.detach(|| {
+            // A node that is not visited has none either.
+            for node in 0..tokens.len() {
+                // SAFETY: `open_temperatures` saw to it that there is one for each node.
+                temperatures.iter().for_each(|all| unsafe { all.write(node, NO_TEMPERATURE) });
+            }
             let mut matcher = matcher.lock();
             traverse(&mut matcher, tree, time_limit, |node, visit| {
                 fill_node(rows[node], temperatures.as_ref(), node, visit);
@@ -84,18 +106,15 @@ impl<'py> Arrays<'py> {
 }
 
 fn fill_node(row: MaskRow, temperatures: Option<&Temperatures>, node: usize, visit: Visit<'_>) {
-    // SAFETY: the bitmask is open as long as `Arrays` is, and the caller of the method does not use it meanwhile.
+    // SAFETY: the arrays are open as long as `Arrays` is, with an entry for each node, and the caller of the method does
+    // not use them meanwhile.
     unsafe {
         match visit {
             Visit::Closed => row.fill(|row| row.fill(0)),
             Visit::Open(matcher) => {
                 row.fill(|row| matcher.fill_mask(row));
-                if let (Some(&Temperatures(pointer, stride)), Some(value)) =
-                    (temperatures, matcher.temperature())
-                {
-                    let target = pointer.wrapping_offset(node.cast_signed() * stride);
-                    // `open_temperatures` saw to it that there is one for each node.
-                    target.cast::<f32>().write_unaligned(value);
+                if let (Some(temperatures), Some(value)) = (temperatures, matcher.temperature()) {
+                    temperatures.write(node, value);
                 }
             }
         }

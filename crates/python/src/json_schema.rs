@@ -6,6 +6,7 @@
 use std::ffi::CString;
 use std::sync::Arc;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 use serde_json::Value;
@@ -203,9 +204,17 @@ pub(crate) fn from_json(value: &Value) -> Option<Report> {
 
 fn registry(registry: &Bound<'_, PyAny>) -> PyResult<Vec<(String, String)>> {
     let py = registry.py();
+    let read;
+    let registry = if registry.is_instance_of::<PyString>() || registry.hasattr(intern!(py, "__fspath__"))? {
+        read = py.import("tokenstile.schema_folder")?.call_method1("read_schema_folder", (registry,))?;
+        &read
+    } else {
+        registry
+    };
     let Ok(mapping) = registry.cast::<PyMapping>() else {
         let name = errors::type_name(registry);
-        return Err(errors::argument(py, format!("registry must map URIs to schemas, not be {name}")));
+        let message = format!("registry must map URIs to schemas, or be the path of a folder, not {name}");
+        return Err(errors::argument(py, message));
     };
     let mut documents = Vec::with_capacity(mapping.len()?);
     for item in mapping.items()? {

@@ -193,7 +193,7 @@ impl GrammarMatcher {
     /// The tree is three int64 arrays: the first child and the next sibling of each node (-1 for none), and its token.
     /// Node 0 is the root, whose token was accepted before. Row ``n`` of the bitmask becomes the mask after node ``n``,
     /// all zero if the node does not fit or ended the output. ``temperatures`` (float32) gets the temperature of each
-    /// node that has one. Returns False if ``time_threshold`` seconds went by before the end.
+    /// node, -1 where it has none or is not visited. Returns False if ``time_threshold`` seconds went by before the end.
     #[pyo3(signature = (
         retrieve_next_token,
         retrieve_next_sibling,

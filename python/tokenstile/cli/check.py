@@ -28,6 +28,7 @@ from tokenstile.cli.sources import (
     Kind,
     Lenient,
     NotStrict,
+    RegistryOption,
     SchemaOptions,
     Source,
     SpellingOption,
@@ -91,6 +92,7 @@ def check(
     lenient: Lenient = False,
     not_strict: NotStrict = False,
     spelling: SpellingOption = None,
+    registry: RegistryOption = None,
     parts: Annotated[
         bool, typer.Option("--parts/--no-parts", help="Look for parts that no value satisfies.")
     ] = True,
@@ -109,6 +111,7 @@ def check(
         lenient=lenient,
         not_strict=not_strict,
         spelling=spelling,
+        registry=registry,
     )
     reports = []
     for name, source in _sources(schemas, options):

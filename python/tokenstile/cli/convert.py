@@ -16,6 +16,7 @@ from tokenstile.cli.sources import (
     KindOption,
     Lenient,
     NotStrict,
+    RegistryOption,
     SchemaOptions,
     SpellingOption,
     read_source,
@@ -47,10 +48,11 @@ def convert(
     lenient: Lenient = False,
     not_strict: NotStrict = False,
     spelling: SpellingOption = None,
+    registry: RegistryOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Write a JSON Schema, regex, Lark grammar or structural tag as EBNF, or any of them as a railroad diagram."""
-    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling)
+    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling, registry)
     source = read_source(grammar, kind, options)
     form = to or (Form.SVG if output is not None and output.suffix == ".svg" else Form.EBNF)
     text = str(source.grammar())

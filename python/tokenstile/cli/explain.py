@@ -26,6 +26,7 @@ from tokenstile.cli.sources import (
     KindOption,
     Lenient,
     NotStrict,
+    RegistryOption,
     SchemaOptions,
     Source,
     SpellingOption,
@@ -70,13 +71,14 @@ def explain(
     lenient: Lenient = False,
     not_strict: NotStrict = False,
     spelling: SpellingOption = None,
+    registry: RegistryOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Show every stage: the values, the grammar, its terminals, where a prefix leads, and the mask there.
 
     The exit code is 1 if the prefix does not fit the grammar, or one of the tokens does not fit after it.
     """
-    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling)
+    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling, registry)
     source = read_source(grammar, kind, options)
     vocabulary = load_vocabulary(tokenizer)
     wanted = _wanted(vocabulary.info, token or [], token_id or [])

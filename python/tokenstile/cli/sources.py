@@ -16,6 +16,7 @@ import typer
 from tokenstile._core import Grammar, GrammarCompiler
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.json_schema import Spelling
+from tokenstile.schema_folder import read_schema_folder
 from tokenstile.tokenizer_info import TokenizerInfo
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "KindOption",
     "Lenient",
     "NotStrict",
+    "RegistryOption",
     "SchemaOptions",
     "Source",
     "SpellingName",
@@ -70,6 +72,10 @@ SpellingOption = Annotated[
     SpellingName | None,
     typer.Option("--spelling", help="How values of JSON are written: as programs do, or in any way."),
 ]
+RegistryOption = Annotated[
+    Path | None,
+    typer.Option("--registry", help="A folder of schemas that references may lead to (all *.json below)."),
+]
 AnnotateFormats = Annotated[
     bool, typer.Option("--annotate-formats", help="`format` says nothing about texts.")
 ]
@@ -104,6 +110,7 @@ class SchemaOptions:
     lenient: bool = False
     not_strict: bool = False
     spelling: SpellingName | None = None
+    registry: Path | None = None
 
     @property
     def for_spelling(self) -> Spelling | None:
@@ -120,7 +127,13 @@ class SchemaOptions:
             "on_unsupported": "warn" if self.lenient else "error",
             "strict_mode": not self.not_strict,
             "spelling": self.for_spelling,
+            "registry": self.documents,
         }
+
+    @property
+    def documents(self) -> dict[str, str] | None:
+        """Give the schemas of the folder that references may lead to."""
+        return None if self.registry is None else read_schema_folder(self.registry)
 
     @property
     def for_grammars(self) -> dict[str, Any]:

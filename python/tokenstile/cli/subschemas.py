@@ -51,8 +51,7 @@ def _contradiction(document: Any, pointer: str, options: SchemaOptions) -> str |
             warnings.simplefilter("ignore")
             check_schema(
                 {"$ref": f"{_ADDRESS}#{_in_address(pointer)}"},
-                registry={_ADDRESS: document},
-                **options.for_checking,
+                **options.for_checking | {"registry": {**(options.documents or {}), _ADDRESS: document}},
             )
     except JSONSchemaError as error:
         if error.message.startswith(_NO_VALUE):

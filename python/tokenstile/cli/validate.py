@@ -16,6 +16,7 @@ from tokenstile.cli.sources import (
     KindOption,
     Lenient,
     NotStrict,
+    RegistryOption,
     SchemaOptions,
     Source,
     SpellingOption,
@@ -49,13 +50,14 @@ def validate(
     lenient: Lenient = False,
     not_strict: NotStrict = False,
     spelling: SpellingOption = None,
+    registry: RegistryOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Tell whether a grammar has these texts; if not, at which byte they leave it, and what was allowed there.
 
     The exit code is 1 if any text does not fit.
     """
-    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling)
+    options = SchemaOptions(any_order, compact, annotate_formats, lenient, not_strict, spelling, registry)
     source = read_source(grammar, kind, options)
     read = source.grammar()
     answers = []

@@ -7,7 +7,6 @@ engine to follow it and in the front end to tell the client what is wrong with i
 
 from __future__ import annotations
 
-import re
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ from tokenstile.exceptions import CancelledError, InvalidArgumentError
 from tokenstile.limits import Limits
 from tokenstile.structured_output.choice import choices_as_ebnf, read_choices
 from tokenstile.structured_output.key import GrammarType, find_grammar_type, find_spec
+from tokenstile.structured_output.lark_dialect import as_lark, looks_like_lark
 from tokenstile.structured_output.params import StructuredOutputsParams
 from tokenstile.structured_output.structural_tags import read_structural_tag
 from tokenstile.structured_output.texts import check_text
@@ -34,7 +34,6 @@ _ANY_OBJECT: Final = '{"type": "object"}'
 _FORMS_WITH_JSON: Final = frozenset({"json_schema", "structural_tag", "lark"})
 _FORMS_WITH_TOKENS: Final = frozenset({"grammar", "structural_tag", "lark"})
 _COMPOSITES: Final = frozenset({GrammarType.ALL_OF, GrammarType.ANY_OF, GrammarType.THEN})
-_TEXT_OR_COMMENT: Final = re.compile(r'"(?:\\.|[^"\\\n])*"|(?:#|//)[^\n]*')
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +48,6 @@ class JsonStyle:
     """Whether objects whose schema is silent about other properties have none."""
     spelling: Spelling | None = None
     """How values of JSON are written; the default of the process without it."""
-
-
-def looks_like_lark(text: str) -> bool:
-    """Tell whether a grammar's text is Lark and not EBNF: it has no ``::=``, but in texts and comments.
-
-    >>> looks_like_lark('start: "::=" // not ::='), looks_like_lark('root ::= "a"')
-    (True, False)
-    """
-    return "::=" not in text or "::=" not in _TEXT_OR_COMMENT.sub(" ", text)
 
 
 def compile_constraint(
@@ -197,7 +187,7 @@ def _form(grammar_type: GrammarType, grammar_spec: GrammarSpec) -> tuple[str, An
         case GrammarType.CHOICE:
             return "grammar", choices_as_ebnf(read_choices(spec))
         case GrammarType.GRAMMAR:
-            return ("lark" if looks_like_lark(spec) else "grammar"), spec
+            return ("lark", as_lark(spec)) if looks_like_lark(spec) else ("grammar", spec)
         case GrammarType.LARK:
             return "lark", spec
         case GrammarType.STRUCTURAL_TAG:

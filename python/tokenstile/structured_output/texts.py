@@ -7,8 +7,10 @@ from tokenstile.exceptions import InvalidArgumentError
 __all__ = ["check_text"]
 
 
-def check_text(name: str, text: str) -> str:
-    """Refuse half a surrogate pair, which Python's texts can hold and UTF-8 cannot."""
+def check_text(name: str, text: object) -> str:
+    """Refuse what is no text, and half a surrogate pair, which Python's texts can hold and UTF-8 cannot."""
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"{name} must be str, not {type(text).__name__}")
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.tool_calling import families
 from tokenstile.tool_calling.choice import ChosenTools, normalize_tool_choice, read_tools
+from tokenstile.tool_calling.impossible import possible_tools
 from tokenstile.tool_calling.registry import find_builder, model_names, register_model_structural_tag
 
 if TYPE_CHECKING:
     from tokenstile.structural_tag import StructuralTag
+    from tokenstile.tool_calling.impossible import OnImpossibleTool
     from tokenstile.tool_calling.schema import ToolChoiceOptionParam, ToolParam
 
 __all__ = [
@@ -48,6 +50,8 @@ def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     exclude_special_tokens: bool = True,
     max_whitespace_cnt: int | None = None,
     parallel_tool_calls: bool = True,
+    *,
+    on_impossible_tool: OnImpossibleTool | None = None,
 ) -> StructuralTag:
     """Return what a model of a family writes, given its tools.
 
@@ -66,6 +70,10 @@ def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
     keeps the marks of the family out of free text. With ``parallel_tool_calls=False`` there is at most one call, and
     nothing after it.
 
+    A tool that no model can call, such as one whose schema no value satisfies, makes the tag an error where it is
+    compiled. With ``on_impossible_tool="error"`` each tool is looked at here, and the error names it; with ``"drop"``
+    it is left out with a warning, unless it is the one that must be called.
+
     Raises ``ValueError`` for a family that does not exist, and for choices that the tools do not allow.
     """
     builder = find_builder(model)
@@ -74,15 +82,24 @@ def get_model_structural_tag(  # noqa: PLR0917 - XGrammar's signature
         raise InvalidArgumentError("The 'parallel_tool_calls' argument must be a bool.")
     known = read_tools(tools)
     function_tools, builtin_tools, choice = normalize_tool_choice([*known], tool_choice)
+    options: dict[str, Any] = {
+        "any_order": any_order,
+        "exclude_special_tokens": exclude_special_tokens,
+        "max_whitespace_cnt": max_whitespace_cnt,
+        "parallel_tool_calls": parallel_tool_calls,
+    }
+    if on_impossible_tool is not None:
+        possible = possible_tools(
+            lambda functions, builtins: builder(functions, builtins, "auto", mode, **options),
+            [*function_tools, *builtin_tools],
+            known,
+            choice,
+            on_impossible_tool,
+        )
+        function_tools = [tool for tool in function_tools if tool in possible]
+        builtin_tools = [tool for tool in builtin_tools if tool in possible]
     return builder(
-        ChosenTools(function_tools, known),
-        ChosenTools(builtin_tools, known),
-        choice,
-        mode,
-        any_order=any_order,
-        exclude_special_tokens=exclude_special_tokens,
-        max_whitespace_cnt=max_whitespace_cnt,
-        parallel_tool_calls=parallel_tool_calls,
+        ChosenTools(function_tools, known), ChosenTools(builtin_tools, known), choice, mode, **options
     )
 
 

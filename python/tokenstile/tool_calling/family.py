@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from tokenstile.exceptions import InvalidArgumentError
 from tokenstile.structural_tag import (
     ConstStringFormat,
     Format,
@@ -115,6 +116,10 @@ def family(
             parallel_tool_calls: bool = True,
             **kwargs: Any,  # noqa: ANN401, ARG001 - what a family does not know, it ignores
         ) -> StructuralTag:
+            if reasoning not in ("enabled", "disabled", "auto"):
+                raise InvalidArgumentError(
+                    f"the 'reasoning' argument must be 'enabled', 'disabled' or 'auto', not {reasoning!r}"
+                )
             options = Options(
                 any_order=any_order,
                 exclude_special_tokens=exclude_special_tokens,

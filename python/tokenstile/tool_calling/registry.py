@@ -11,14 +11,15 @@ if TYPE_CHECKING:
 
     from tokenstile.structural_tag import StructuralTag
 
-__all__ = ["Builder", "find_builder", "model_names", "register_model_structural_tag"]
+__all__ = ["BUILDERS", "Builder", "find_builder", "model_names", "register_model_structural_tag"]
 
 Builder: TypeAlias = "Callable[..., StructuralTag]"
 """Takes function tools, built-in tools, a simplified choice and a mode of reasoning, and by name the options."""
 
 _Function = TypeVar("_Function", bound="Callable[..., StructuralTag]")
 
-_BUILDERS: dict[str, Builder] = {}
+BUILDERS: dict[str, Builder] = {}
+"""All families by name."""
 
 
 def register_model_structural_tag(name: str) -> Callable[[_Function], _Function]:
@@ -30,7 +31,7 @@ def register_model_structural_tag(name: str) -> Callable[[_Function], _Function]
     """
 
     def register(function: _Function) -> _Function:
-        _BUILDERS[name] = function
+        BUILDERS[name] = function
         return function
 
     return register
@@ -38,11 +39,11 @@ def register_model_structural_tag(name: str) -> Callable[[_Function], _Function]
 
 def find_builder(name: str) -> Builder:
     """Return the function of a family."""
-    if not isinstance(name, str) or name not in _BUILDERS:
+    if not isinstance(name, str) or name not in BUILDERS:
         raise InvalidArgumentError(f"Unknown format type: {name}, supported types: {model_names()}")
-    return _BUILDERS[name]
+    return BUILDERS[name]
 
 
 def model_names() -> list[str]:
     """Return the names of all families."""
-    return list(_BUILDERS)
+    return list(BUILDERS)

@@ -18,7 +18,7 @@ use crate::oracle::{Capture, Ended, Mark, Oracle, OracleState, Waiting};
 pub struct CaptureSpan {
     /// The name that the rule gives to its spans.
     pub name: String,
-    /// What was matched.
+    /// What was matched, without the stops of rules inside of it.
     pub bytes: Vec<u8>,
     /// Where it stands in the bytes of the text.
     pub byte_span: Range<usize>,
@@ -179,7 +179,7 @@ impl CaptureReader {
         let fronts = self.state.fronts();
         for mut waiting in self.waiting.split_off(first) {
             if self.state.is_certain(&mut waiting, &fronts, budget)? {
-                self.told.extend(self.state.captures_of(waiting.ended));
+                self.told.extend(self.state.captures_of(waiting.ended, budget)?);
             } else {
                 self.waiting.push(waiting);
             }
@@ -275,7 +275,7 @@ fn span<T>(
     let is_empty = capture.start == capture.end;
     CaptureSpan {
         name: capture.name.to_string(),
-        bytes: state.captured_bytes(capture).to_vec(),
+        bytes: state.captured_bytes(capture),
         byte_span: capture.start..capture.end,
         token_span: if is_empty { first..first } else { first..last + 1 },
     }

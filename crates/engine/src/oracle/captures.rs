@@ -31,6 +31,13 @@ pub struct Capture {
     pub start: usize,
     /// The offset behind its last byte.
     pub end: usize,
+    /// The parts of it that are left out, in their order: the stops of rules inside of it.
+    pub hidden: Box<[(usize, usize)]>,
+}
+
+/// Any amount of work.
+fn endless() -> Budget {
+    Budget::new(Limits { max_compile_time: Duration::MAX, ..Limits::default() }, CancelFlag::default())
 }
 
 /// What must have been for an item to come to its position: all of these.
@@ -39,14 +46,13 @@ pub(super) type Way = SmallVec<[(SetId, Item); 2]>;
 impl OracleState<'_> {
     /// Every span at which a captured rule ended, in the order of their ends.
     pub fn all_captures(&self) -> Vec<Capture> {
-        self.captures_where(|_, _| true)
+        self.captures_where(|_, _| true, &endless()).unwrap_or_default()
     }
 
     /// The spans of the parses that are still possible, the longest for each name and start, in the order of their
     /// ends.
     pub fn captures(&self) -> Vec<Capture> {
-        let endless = Limits { max_compile_time: Duration::MAX, ..Limits::default() };
-        self.captures_within(&Budget::new(endless, CancelFlag::default())).unwrap_or_default()
+        self.captures_within(&endless()).unwrap_or_default()
     }
 
     /// The same, within the time of `budget`: the work is cubic in the text where the grammar is ambiguous.
@@ -65,7 +71,7 @@ impl OracleState<'_> {
 
     fn settled(&self, seeds: FxHashSet<(SetId, Item)>, budget: &Budget) -> Result<Vec<Capture>> {
         let live = self.live_ends(seeds, budget)?;
-        let mut captures = self.captures_where(|set, item| live.contains(&(set, item)));
+        let mut captures = self.captures_where(|set, item| live.contains(&(set, item)), budget)?;
         // The ends ascend, so the last of equal starts is the longest.
         let mut last: FxHashMap<(Arc<str>, usize), usize> = FxHashMap::default();
         for (at, capture) in captures.iter().enumerate() {
@@ -84,22 +90,60 @@ impl OracleState<'_> {
         self.text.len()
     }
 
-    /// The bytes of a span.
-    pub fn captured_bytes(&self, capture: &Capture) -> &[u8] {
-        &self.text[capture.start..capture.end]
+    /// The bytes of a span, without what is left out.
+    pub fn captured_bytes(&self, capture: &Capture) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(capture.end - capture.start);
+        let mut at = capture.start;
+        for &(start, end) in &capture.hidden {
+            bytes.extend_from_slice(&self.text[at..start.max(at)]);
+            at = end.max(at);
+        }
+        bytes.extend_from_slice(&self.text[at..capture.end]);
+        bytes
     }
 
-    fn captures_where(&self, keep: impl Fn(SetId, Item) -> bool) -> Vec<Capture> {
+    fn captures_where(&self, keep: impl Fn(SetId, Item) -> bool, budget: &Budget) -> Result<Vec<Capture>> {
         let mut captures = Vec::new();
         for (id, set) in (0..).zip(&self.sets).skip(1) {
             for &item in &set.items {
-                let found = self.nodes.capture(item.node).filter(|_| self.nodes.is_end(item.node, item.at));
-                if let Some(found) = found.filter(|_| keep(id, item)) {
-                    captures.extend(found.of(self.sets[item.origin as usize].offset, set.offset));
+                let is_end = || self.nodes.is_end(item.node, item.at) && keep(id, item);
+                if self.nodes.capture(item.node).is_some() && is_end() {
+                    captures.extend(self.captures_at(id, item, budget)?);
                 }
             }
         }
-        captures
+        Ok(captures)
+    }
+
+    /// The captures of an item that ended in a set.
+    pub(super) fn captures_at(&self, set: SetId, item: Item, budget: &Budget) -> Result<Vec<Capture>> {
+        let Some(found) = self.nodes.capture(item.node) else { return Ok(Vec::new()) };
+        let [start, end] = [item.origin, set].map(|set| self.sets[set as usize].offset);
+        let mut captures: Vec<Capture> = found.of(start, end).collect();
+        if self.nodes.hide_stops() && !captures.is_empty() {
+            let hidden = self.hidden_within(set, item, budget)?;
+            for capture in &mut captures {
+                let is_inside = |&(start, end): &(usize, usize)| capture.start <= start && end <= capture.end;
+                capture.hidden = hidden.iter().copied().filter(is_inside).collect();
+            }
+        }
+        Ok(captures)
+    }
+
+    /// The stops of the rules inside of an item that ended in a set, in their order.
+    fn hidden_within(&self, set: SetId, item: Item, budget: &Budget) -> Result<Vec<(usize, usize)>> {
+        let inside = self.live_ends(std::iter::once((set, item)).collect(), budget)?;
+        let mut hidden = Vec::new();
+        for (end, other) in inside {
+            let is_end = self.nodes.is_end(other.node, other.at) && (end, other) != (set, item);
+            if let Some(found) = self.nodes.capture(other.node).filter(|_| is_end) {
+                let [start, end] = [other.origin, end].map(|set| self.sets[set as usize].offset);
+                hidden.extend(found.hidden(start, end));
+            }
+        }
+        hidden.sort_unstable();
+        hidden.dedup();
+        Ok(hidden)
     }
 
     /// The items, each with its set, that are under way after the whole text so far.

@@ -90,10 +90,8 @@ impl OracleState<'_> {
     }
 
     /// The captures of a span that ended.
-    pub(crate) fn captures_of(&self, ended: Ended) -> impl Iterator<Item = Capture> {
-        let start = self.sets[ended.item.origin as usize].offset;
-        let end = self.sets[ended.set as usize].offset;
-        self.nodes.capture(ended.item.node).into_iter().flat_map(move |found| found.of(start, end))
+    pub(crate) fn captures_of(&self, ended: Ended, budget: &Budget) -> Result<Vec<Capture>> {
+        self.captures_at(ended.set, ended.item, budget)
     }
 
     /// The items of the last set that the text can go on or be complete with. All others are there for what they led to.

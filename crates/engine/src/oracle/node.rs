@@ -46,20 +46,33 @@ pub(super) struct Capturing {
     hidden_bytes: usize,
     /// The name of those.
     stop: Option<Arc<str>>,
+    /// Whether captures around the rule leave them out.
+    hides_stop: bool,
 }
 
 impl Capturing {
     fn new(options: &RuleOptions) -> Option<Box<Self>> {
         let name = |name: &Option<String>| name.as_deref().map(Arc::from);
         let (hidden_bytes, stop) = (options.hidden_bytes as usize, name(&options.stop_capture));
-        options.captures().then(|| Box::new(Capturing { name: name(&options.capture), hidden_bytes, stop }))
+        let (name, hides_stop) = (name(&options.capture), options.hides_stop);
+        options.captures().then(|| Box::new(Capturing { name, hidden_bytes, stop, hides_stop }))
+    }
+
+    /// What captures around a span leave out.
+    pub(super) fn hidden(&self, start: usize, end: usize) -> Option<(usize, usize)> {
+        let seam = self.seam(start, end);
+        (self.hides_stop && seam < end).then_some((seam, end))
+    }
+
+    fn seam(&self, start: usize, end: usize) -> usize {
+        end.saturating_sub(self.hidden_bytes).max(start)
     }
 
     /// The captures of a span.
     pub(super) fn of(&self, start: usize, end: usize) -> impl Iterator<Item = Capture> {
-        let seam = end.saturating_sub(self.hidden_bytes).max(start);
+        let seam = self.seam(start, end);
         let capture = |name: &Option<Arc<str>>, start, end| {
-            name.as_ref().map(|name| Capture { name: Arc::clone(name), start, end })
+            name.as_ref().map(|name| Capture { name: Arc::clone(name), start, end, hidden: Box::default() })
         };
         [capture(&self.stop, seam, end), capture(&self.name, start, seam)].into_iter().flatten()
     }
@@ -102,6 +115,7 @@ pub(super) struct Nodes {
     productive: Vec<bool>,
     nullable: Vec<bool>,
     expr_count: u32,
+    hide_stops: bool,
 }
 
 impl Nodes {
@@ -126,7 +140,8 @@ impl Nodes {
             all.push(Node::Rule { body: child(grammar, rule.body), capture });
         }
         all.append(&mut keys.nodes);
-        let mut nodes = Nodes { all, productive: Vec::new(), nullable: Vec::new(), expr_count };
+        let hide_stops = grammar.rules().any(|(_, rule)| rule.options.hides_stop);
+        let mut nodes = Nodes { all, productive: Vec::new(), nullable: Vec::new(), expr_count, hide_stops };
         nodes.productive = nodes.find_productive(budget)?;
         nodes.nullable = nodes.least_fixpoint(|_, node, known| nullable_given(node, known), budget)?;
         nodes.check_lists()?;
@@ -159,6 +174,11 @@ impl Nodes {
             Node::Rule { capture, .. } => capture.as_deref(),
             _ => None,
         }
+    }
+
+    /// Whether any rule hides its stop.
+    pub(super) fn hide_stops(&self) -> bool {
+        self.hide_stops
     }
 
     /// Whether the node reads bytes in some positions and calls others in some.

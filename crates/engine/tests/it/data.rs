@@ -133,8 +133,7 @@ fn captures() {
             for captured in &case.captures {
                 let mut state = oracle.start();
                 state.advance_bytes(captured.text.as_bytes());
-                let bytes =
-                    |capture: &Capture| (capture.name.to_string(), state.captured_bytes(capture).to_vec());
+                let bytes = |capture: &Capture| (capture.name.to_string(), state.captured_bytes(capture));
                 let settled = state.captures().iter().map(bytes).collect();
                 let all = state.all_captures().iter().map(bytes).collect();
                 check_captures(captured, settled, all)?;

@@ -20,6 +20,8 @@ pub struct RuleOptions {
     pub hidden_bytes: u32,
     /// Record those bytes under this name.
     pub stop_capture: Option<String>,
+    /// Leave those bytes out of the captures around the rule too.
+    pub hides_stop: bool,
     /// End at the first chance.
     pub lazy: bool,
     /// The sampling temperature that is advised inside the rule.
@@ -36,9 +38,9 @@ impl RuleOptions {
         self.max_tokens.is_some() || self.distinct_items
     }
 
-    /// Whether anything is recorded.
+    /// Whether anything is recorded, or left out of what is.
     pub fn captures(&self) -> bool {
-        self.capture.is_some() || self.stop_capture.is_some()
+        self.capture.is_some() || self.stop_capture.is_some() || self.hides_stop
     }
 }
 

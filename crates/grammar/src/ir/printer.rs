@@ -267,12 +267,13 @@ fn options(options: &RuleOptions) -> String {
         capture,
         hidden_bytes,
         stop_capture,
+        hides_stop,
         lazy,
         temperature,
         distinct_items,
         distinct_at,
     } = options;
-    let what = if stop_capture.is_some() { "stop" } else { "suffix" };
+    let what = if *hides_stop { "stop" } else { "suffix" };
     let shown: Vec<String> = [
         max_tokens.map(|count| format!("max_tokens={count}")),
         max_chars.map(|count| format!("max_chars={count}")),

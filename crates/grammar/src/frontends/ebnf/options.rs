@@ -60,7 +60,9 @@ pub(super) fn parse(source: &str, open: usize, rule: &str) -> Result<(RuleOption
         match reader.bump() {
             Some(b',') => {}
             Some(b']') => {
-                if options.stop_capture.is_some() && !seen.contains(&"capture_hidden_stop_bytes") {
+                if options.stop_capture.is_some()
+                    && !seen.iter().any(|name| name.starts_with("capture_hidden_"))
+                {
                     let message = "`stop_capture` needs `capture_hidden_stop_bytes=N`";
                     return Err(Error::syntax(source, open, message));
                 }
@@ -156,6 +158,7 @@ impl<'s> Reader<'s> {
             "capture_hidden_suffix_bytes" | "capture_hidden_stop_bytes" => {
                 needs(true, "a number of bytes")?;
                 options.hidden_bytes = self.integer(u32::MAX)?;
+                options.hides_stop = name == "capture_hidden_stop_bytes";
             }
             "stop_capture" => {
                 needs(true, "a name: `stop_capture=\"name\"`")?;

@@ -92,6 +92,8 @@ pub(super) struct Marker {
     pub(super) body: Body,
     /// The name under which the marker itself is captured.
     pub(super) capture: Option<String>,
+    /// Whether it is a `stop`, which captures around the rule leave out too.
+    pub(super) is_stop: bool,
 }
 
 /// What stands between `[` and `]` behind the name of a rule.

@@ -124,7 +124,7 @@ impl Parser<'_, '_> {
             Node::Text { text, .. } if text.is_empty() => {
                 Err(Error::syntax(self.source, at, "a suffix cannot be empty"))
             }
-            _ => Ok(Some(Marker { body: Body { first, root }, capture: None })),
+            _ => Ok(Some(Marker { body: Body { first, root }, capture: None, is_stop: name == "stop" })),
         }
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! start: (tool)* tail
-//! head[lazy]: TEXT "<call>"        // or head[suffix="<call>"]: TEXT
+//! head[lazy]: TEXT "<call>"        // or head[suffix="<call>"]: TEXT, or head[lazy]: /(.|\n)*<call>/
 //! tool: head NUMBER "</call>"      // or with a token: tool: TEXT <|call|> NUMBER
 //! tail: TEXT
 //! TEXT: /(.|\n)*/
@@ -20,7 +20,9 @@ use super::ast::{Body, Content, Definition, DocumentId, Marker, Node, NodeId, is
 use super::lower::{Lowerer, Mode, Scope};
 use crate::error::{Error, ErrorKind, Result};
 use crate::frontends::regex;
-use crate::ir::{Automaton, Builder, ExprId, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch};
+use crate::ir::{
+    Automaton, Builder, Expr, ExprId, RuleId, RuleOptions, TagDispatch, TokenSet, TokenTagDispatch,
+};
 use crate::limits::Budget;
 use crate::regular::{Dfa, FreeText, determinize};
 
@@ -45,6 +47,8 @@ struct Head<'s> {
     name: &'s str,
     /// The captures of the text and of the trigger apart.
     captures: [Option<String>; 2],
+    /// Whether captures around it leave the trigger out.
+    hides: bool,
 }
 
 /// A tool: any text up to its trigger, and what follows.
@@ -65,8 +69,9 @@ struct Tools<'s> {
 impl Tools<'_> {
     fn are_plain(&self) -> bool {
         let is_plain = |tool: &Tool<'_>| {
-            let Head { text, options, captures, .. } = &tool.head;
+            let Head { text, options, captures, hides, .. } = &tool.head;
             text.is_empty()
+                && !hides
                 && [&tool.options, options].iter().all(|it| **it == RuleOptions::default())
                 && captures.iter().all(Option::is_none)
         };
@@ -122,14 +127,17 @@ impl<'s> Lowerer<'s> {
         let (free, befores) = self.texts_before(&found.tools)?;
         let mut tools = Vec::with_capacity(rests.len());
         for ((tool, &rest), before) in found.tools.into_iter().zip(rests).zip(befores) {
-            let Head { trigger, text, options, name, captures: [text_capture, trigger_capture] } = tool.head;
+            let Head { trigger, text, options, name, captures: [text_capture, trigger_capture], hides } =
+                tool.head;
             let before = self.with_options(text, before);
             let before = self.captured(name, before, text_capture);
             let trigger = match trigger {
-                Trigger::Text(text) => self.builder.marker(&text),
-                Trigger::Tokens(ids) => self.builder.token(TokenSet::new(ids, false)),
+                Trigger::Text(text) => self.ended_by(name, &text, trigger_capture, hides),
+                Trigger::Tokens(ids) => {
+                    let token = self.builder.token(TokenSet::new(ids, false));
+                    self.captured(name, token, trigger_capture)
+                }
             };
-            let trigger = self.captured(name, trigger, trigger_capture);
             let head = self.builder.seq([before, trigger]);
             let head = self.with_options(vec![(name, options)], head);
             let rest = self.builder.rule(rest);
@@ -286,9 +294,11 @@ impl<'s> Lowerer<'s> {
         let root = self.only(body.root);
         let attributes = &definition.attributes;
         let mut options = RuleOptions { lazy: false, ..attributes.options.clone() };
+        let mut hides = false;
         let (text, trigger, captures) = match (&attributes.marker, self.texts.node(root)) {
-            (Some(Marker { body: marker, capture }), _) => {
+            (Some(Marker { body: marker, capture, is_stop }), _) => {
                 let captures = [options.capture.take(), capture.clone()];
+                hides = *is_stop && self.is_enclosed(definition.name, document);
                 (root, self.trigger_text(marker.root), captures)
             }
             (None, Node::Seq(items)) if attributes.options.lazy => {
@@ -296,10 +306,15 @@ impl<'s> Lowerer<'s> {
                 let tokens = self.tokens(trigger, document)?.map(Trigger::Tokens);
                 (free, tokens.or_else(|| self.trigger_text(trigger)), [None, None])
             }
+            (None, Node::Regex { pattern, flags }) if attributes.options.lazy => {
+                let Some(trigger) = self.trigger_of_pattern(pattern, flags)? else { return Ok(None) };
+                let head = Head::new(definition.name, Trigger::Text(trigger), AnyText::new());
+                return Ok(Some(Head { options, ..head }));
+            }
             _ => return Ok(None),
         };
         let (Some(trigger), Some(text)) = (trigger, self.any_text(text, document)?) else { return Ok(None) };
-        Ok(Some(Head { options, captures, ..Head::new(definition.name, trigger, text) }))
+        Ok(Some(Head { options, captures, hides, ..Head::new(definition.name, trigger, text) }))
     }
 
     fn trigger_text(&self, id: NodeId) -> Option<Trigger> {
@@ -362,20 +377,40 @@ impl<'s> Lowerer<'s> {
     }
 
     fn is_any_pattern(&self, pattern: &str, flags: &str) -> Result<bool> {
+        let (scratch, Some(expr)) = self.scratch(pattern, flags) else { return Ok(false) };
+        let short = pattern.len() <= 32;
+        Ok(short && determinize(&scratch, expr, self.budget)? == *Dfa::any_text())
+    }
+
+    /// The trigger at the end of a pattern that is any text up to it.
+    fn trigger_of_pattern(&self, pattern: &str, flags: &str) -> Result<Option<Box<str>>> {
+        let (scratch, Some(expr)) = self.scratch(pattern, flags) else { return Ok(None) };
+        let Expr::Seq(items) = scratch.expr(expr) else { return Ok(None) };
+        let Some((&last, free)) = items.split_last() else { return Ok(None) };
+        let Expr::Bytes(trigger) = scratch.expr(last) else { return Ok(None) };
+        let (Ok(trigger), free) = (std::str::from_utf8(trigger).map(Box::from), free.to_vec()) else {
+            return Ok(None);
+        };
+        // A repeat of one class or of alternatives of classes is small, whatever follows it.
+        let &[free] = &free[..] else { return Ok(None) };
+        let is_free = determinize(&scratch, free, self.budget)? == *Dfa::any_text();
+        Ok(is_free.then_some(trigger))
+    }
+
+    /// A pattern by itself. What is wrong with it is told when it is lowered.
+    fn scratch(&self, pattern: &str, flags: &str) -> (Builder, Option<ExprId>) {
         let mut syntax = regex::Syntax::part();
         syntax.flags.dot_all = flags.contains('s');
         let mut scratch = Builder::new(self.budget.limits());
-        // What is wrong with the pattern is told when it is lowered.
-        let Ok(expr) = regex::parse(pattern, &syntax, &mut scratch, self.budget) else { return Ok(false) };
-        let short = pattern.len() <= 32;
-        Ok(short && determinize(&scratch, expr, self.budget)? == *Dfa::any_text())
+        let expr = regex::parse(pattern, &syntax, &mut scratch, self.budget).ok();
+        (scratch, expr.filter(|_| !flags.contains('i')))
     }
 }
 
 impl<'s> Head<'s> {
     /// One without attributes.
     fn new(name: &'s str, trigger: Trigger, text: AnyText<'s>) -> Self {
-        Head { trigger, text, options: RuleOptions::default(), name, captures: [None, None] }
+        Head { trigger, text, options: RuleOptions::default(), name, captures: [None, None], hides: false }
     }
 }
 

@@ -15,9 +15,10 @@ use crate::error::{Error, Result};
 use crate::frontends::json_schema::documents::Json;
 use crate::frontends::json_schema::{OnUnsupported, Options, Spelling};
 
-/// The options of a schema in a Lark text: values as they stand, in any order of their keys, unless it says otherwise.
+/// The options of a schema in a Lark text: values as they stand, with their keys in the order in which the schema
+/// declares them, as llguidance has it.
 pub(super) fn options(schema: &Json<'_>, spelling: Spelling) -> Result<Options> {
-    let mut options = Options { strict_mode: false, any_order: true, spelling, ..Options::default() };
+    let mut options = Options { strict_mode: false, any_order: false, spelling, ..Options::default() };
     let Some(guidance) = schema.get("x-guidance") else { return Ok(options) };
     let Some(guidance) = guidance.as_object() else {
         return Err(Error::unsupported(format!("`x-guidance` is an object, not {}", guidance.type_name())));

@@ -2,7 +2,8 @@
 //!
 //! The rule is what its body matches, then the marker, and it ends at the first chance to do so. The marker is part of
 //! the text and not of the capture. As one automaton that is a lazy rule; but captures cannot stand inside of one, so
-//! where they are asked for, the text before the marker gets a rule of its own. With a marker `s` that is one string,
+//! where they are asked for, the text before the marker gets a rule of its own. A `stop` is left out of the captures around its rule as well, so that
+//! the marker is a rule that says so wherever something captures around it ([`super::enclosed`]). With a marker `s` that is one string,
 //! its language is the body without what would have ended earlier:
 //!
 //! ```text
@@ -78,7 +79,9 @@ impl<'s> Lowerer<'s> {
         }
         // It ends at its first chance in any case, and below by other means.
         ending.options.lazy = false;
-        let is_captured = ending.options.capture.is_some() || ending.marker.capture.is_some();
+        let hides = ending.marker.is_stop && self.is_enclosed(ending.name, scope.document);
+        ending.marker.is_stop = hides;
+        let is_captured = hides || ending.options.capture.is_some() || ending.marker.capture.is_some();
         if !is_captured && !self.names_token(&ending, body.root)? {
             let whole = self.builder.seq([ending.body, lowered]);
             self.builder.define(ending.rule, whole, RuleOptions { lazy: true, ..ending.options });
@@ -91,8 +94,7 @@ impl<'s> Lowerer<'s> {
         let Ending { rule, name, body, mut options, marker, .. } = ending;
         let before = self.before(body, &text);
         let before = self.captured(name, before, options.capture.take());
-        let literal = self.builder.marker(&text);
-        let marker = self.captured(name, literal, marker.capture);
+        let marker = self.ended_by(name, &text, marker.capture, hides);
         let whole = self.builder.seq([before, marker]);
         self.builder.define(rule, whole, options);
         Ok(())
@@ -152,7 +154,7 @@ impl<'s> Lowerer<'s> {
 
     fn settle(&mut self, ending: Ending<'s>, lowered: ExprId, document: DocumentId) -> Result<()> {
         let Ending { rule, name, body, mut options, marker, at } = ending;
-        let (capture, stop_capture) = (options.capture.take(), marker.capture);
+        let (capture, stop_capture, hides_stop) = (options.capture.take(), marker.capture, marker.is_stop);
         let dfa = determinize(&self.builder, lowered, self.budget)?;
         if dfa.is_empty() {
             let message = format!("no text matches the `suffix` or `stop` of the rule `{name}`");
@@ -160,12 +162,14 @@ impl<'s> Lowerer<'s> {
         }
         if let Some(hidden_bytes) = one_length(&dfa) {
             let whole = self.builder.seq([body, lowered]);
-            let options = RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, ..options };
+            let options =
+                RuleOptions { lazy: true, capture, hidden_bytes, stop_capture, hides_stop, ..options };
             self.builder.define(rule, whole, options);
             return Ok(());
         }
         let refuse = |this: &Self, condition: String| {
-            let message = format!("the rule `{name}` can have a capture only if {condition}");
+            let what = if hides_stop { "can have a capture, or stand in one," } else { "can have a capture" };
+            let message = format!("the rule `{name}` {what} only if {condition}");
             this.error(ErrorKind::Unsupported, document, at, message)
         };
         let Some(markers) = words_by_length(&dfa) else {
@@ -174,7 +178,7 @@ impl<'s> Lowerer<'s> {
             );
             return Err(refuse(self, condition));
         };
-        let captures = RuleOptions { capture, stop_capture, ..RuleOptions::default() };
+        let captures = RuleOptions { capture, stop_capture, hides_stop, ..RuleOptions::default() };
         let follows_any_text = determinize(&self.builder, body, self.budget)? == *Dfa::any_text();
         let whole = if let Some(texts) = texts_of(&markers).filter(|_| follows_any_text) {
             self.any_text_before(name, texts, &captures)?
@@ -210,13 +214,19 @@ impl<'s> Lowerer<'s> {
         let (_, befores) = self.free_texts(&markers)?;
         let mut groups: IndexMap<ExprId, Vec<ExprId>, FxBuildHasher> = IndexMap::default();
         for (before, marker) in befores.into_iter().zip(markers) {
-            groups.entry(before).or_default().push(self.builder.marker(marker));
+            let marker = if captures.hides_stop {
+                self.ended_by(name, marker, captures.stop_capture.clone(), true)
+            } else {
+                self.builder.marker(marker)
+            };
+            groups.entry(before).or_default().push(marker);
         }
         let mut alternatives = Vec::with_capacity(groups.len());
         for (before, markers) in groups {
             let before = self.captured(name, before, captures.capture.clone());
             let marker = self.builder.alt(markers);
-            let marker = self.captured(name, marker, captures.stop_capture.clone());
+            let stop_capture = captures.stop_capture.clone().filter(|_| !captures.hides_stop);
+            let marker = self.captured(name, marker, stop_capture);
             alternatives.push(self.builder.seq([before, marker]));
         }
         Ok(self.builder.alt(alternatives))
@@ -265,6 +275,25 @@ impl<'s> Lowerer<'s> {
             parts.push(self.builder.not(overlapping));
         }
         self.builder.and(parts)
+    }
+
+    /// A marker that is one string, as a rule of its own where it is to be captured, or left out of the captures around it.
+    pub(super) fn ended_by(
+        &mut self,
+        name: &str,
+        marker: &str,
+        stop_capture: Option<String>,
+        hides_stop: bool,
+    ) -> ExprId {
+        let literal = self.builder.marker(marker);
+        if !hides_stop {
+            return self.captured(name, literal, stop_capture);
+        }
+        let rule = self.builder.declare(self.names.fresh(name));
+        let hidden_bytes = marker.len() as u32;
+        let options = RuleOptions { hidden_bytes, stop_capture, hides_stop, ..RuleOptions::default() };
+        self.builder.define(rule, literal, options);
+        self.builder.rule(rule)
     }
 
     /// `body` as a rule of its own, where it is to be captured.

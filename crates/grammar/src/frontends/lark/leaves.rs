@@ -85,8 +85,9 @@ impl<'s> Lowerer<'s> {
                 'i' => syntax.flags.ignore_case = true,
                 's' => syntax.flags.dot_all = true,
                 'x' => syntax.flags.extended = true,
-                // Anchors are refused, so there is nothing for `m` to change; `u` is what holds anyway.
-                'm' | 'u' => {}
+                'm' => syntax.flags.multi_line = true,
+                // It holds anyway.
+                'u' => {}
                 'l' => {
                     let message = "the flag `l` is not supported: what it matches depends on the machine";
                     return Err(self.error(ErrorKind::Unsupported, document, place, message));
@@ -150,7 +151,7 @@ impl<'s> Lowerer<'s> {
         Ok(ids)
     }
 
-    /// The values of a schema as it stands, in any order of their keys.
+    /// The values of a schema as it stands, their keys in the order of the schema.
     fn schema(&mut self, schema: &str, place: usize, document: DocumentId) -> Result<ExprId> {
         let convert = || -> Result<_> {
             self.budget.check_source(schema)?;

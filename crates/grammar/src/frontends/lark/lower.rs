@@ -8,11 +8,14 @@
 //! *terminal*, and in whatever is read as one (operands of `&` and `~`, rules that are lazy), nothing is ignored and
 //! only regular things may stand.
 
+use std::cell::RefCell;
+
 use hashbrown::HashMap;
 
 use super::ast::{
     Attributes, Body, Content, Definition, DefinitionId, DocumentId, Node, NodeId, Texts, is_terminal,
 };
+use super::enclosed::Enclosed;
 use super::{Surroundings, lazy, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::nearest;
@@ -69,6 +72,7 @@ pub(super) fn grammar<'s>(
         ignored: HashMap::new(),
         named: HashMap::new(),
         endings: Vec::new(),
+        enclosed: RefCell::default(),
     };
     let document = parser::parse(source, None, &mut lowerer.texts, budget)?;
     let root = lowerer.root_of(document)?;
@@ -97,6 +101,8 @@ pub(super) struct Lowerer<'s> {
     pub(super) named: HashMap<&'s str, RuleId>,
     /// Rules that are defined when all terminals are.
     pub(super) endings: Vec<lazy::Unsettled<'s>>,
+    /// The rules that stand inside of a capture.
+    pub(super) enclosed: RefCell<Enclosed>,
 }
 
 impl<'s> Lowerer<'s> {

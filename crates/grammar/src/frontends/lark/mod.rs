@@ -17,18 +17,20 @@
 //! What is ignored may stand after each terminal, and before the first one where `allow_initial_skip` says so; that is
 //! llguidance's reading.
 //!
-//! Since a terminal does not end where the lexer says, what depends on it is refused by name: lazy quantifiers, anchors,
-//! lookaround and word boundaries that may see beyond the terminal, priorities. Rules with `lazy`, `suffix` or `stop` end at
+//! Since a terminal does not end where the lexer says, what depends on it is refused by name: lookaround and word
+//! boundaries that may see beyond the terminal, priorities. Lazy quantifiers and anchors mean what they mean in a regex by
+//! itself. Rules with `lazy`, `suffix` or `stop` end at
 //! their first chance, exactly.
 //!
-//! Reading order: `lexer`, `ast`, `parser` with `attributes`, `body` and `parameters`; `lower` with `leaves`, `guidance`, `lazy` and
-//! `dispatch`; `common`, the library.
+//! Reading order: `lexer`, `ast`, `parser` with `attributes`, `body` and `parameters`; `lower` with `leaves`, `guidance`, `lazy`,
+//! `enclosed` and `dispatch`; `common`, the library.
 
 mod ast;
 mod attributes;
 mod body;
 mod common;
 mod dispatch;
+mod enclosed;
 mod guidance;
 mod lazy;
 mod leaves;

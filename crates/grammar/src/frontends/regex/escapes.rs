@@ -52,12 +52,10 @@ impl Parser<'_> {
                 self.push_word_boundary(negated, word);
             }
             Escape::Start => {
-                self.check_assertion(here, "an anchor")?;
                 let node = self.ast.start();
                 self.push(node);
             }
             Escape::End => {
-                self.check_assertion(here, "an anchor")?;
                 let node = self.ast.end();
                 self.push(node);
             }

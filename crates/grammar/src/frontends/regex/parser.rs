@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::ast::{Ast, NodeId};
 use super::escapes::ClassName;
 use super::groups::GroupKind;
-use super::syntax::{Anchoring, Flags, Syntax};
+use super::syntax::{Flags, Syntax};
 use crate::error::{Error, Place, Result};
 use crate::limits::Budget;
 use crate::regular::CharSet;
@@ -64,15 +64,12 @@ pub(super) struct Parser<'p> {
     pub(super) named: FxHashMap<(ClassName, bool), CharSet>,
     /// `.` without the flag `s`.
     inside_line: NodeId,
-    /// Whether the pattern is a part of a longer text, [`Anchoring::Part`].
-    is_part: bool,
 }
 
 impl<'p> Parser<'p> {
     pub(super) fn new(pattern: &'p str, syntax: Syntax, budget: &'p Budget) -> Self {
         let mut ast = Ast::default();
-        let Syntax { flags, anchoring } = syntax;
-        let is_part = anchoring == Anchoring::Part;
+        let flags = syntax.flags;
         let line_ends = if flags.newline_only { &LINE_ENDS[..1] } else { &LINE_ENDS[..] };
         let inside_line = ast.class(CharSet::new(line_ends.iter().copied()).complement());
         Parser {
@@ -86,7 +83,6 @@ impl<'p> Parser<'p> {
             folded: FxHashMap::default(),
             named: FxHashMap::default(),
             inside_line,
-            is_part,
         }
     }
 
@@ -122,10 +118,7 @@ impl<'p> Parser<'p> {
             }
             '.' if self.flags.dot_all => self.push_class(CharSet::any()),
             '.' => self.push(self.inside_line),
-            '^' | '$' => {
-                self.check_assertion(here, "an anchor")?;
-                self.push_line_anchor(c == '^');
-            }
+            '^' | '$' => self.push_line_anchor(c == '^'),
             '\\' => self.push_escape(here)?,
             c => self.push_char(c),
         }
@@ -228,15 +221,6 @@ impl<'p> Parser<'p> {
 
     // Anchors.
 
-    /// Fails where what stands around the text is not known.
-    pub(super) fn check_assertion(&self, here: usize, what: &str) -> Result<()> {
-        if !self.is_part {
-            return Ok(());
-        }
-        let message = format!("{what} is not supported here: it looks beyond what the pattern matches");
-        Err(self.unsupported(here, message))
-    }
-
     /// `^` or `$`. With the flag `m` it says that the neighbour, if there is one, is a line end.
     fn push_line_anchor(&mut self, behind: bool) {
         let node = if self.flags.multi_line {
@@ -271,11 +255,8 @@ impl<'p> Parser<'p> {
                 .unsupported(here, "possessive quantifiers are not supported")
                 .with_help("leave the `+` away unless the pattern relies on not backtracking"));
         }
-        if self.eat("?") && self.is_part {
-            return Err(self
-                .unsupported(here, "a lazy quantifier is not supported here: it chooses where the text ends")
-                .with_help("say what may not be in the text, such as `[^\"]*`"));
-        }
+        // The strings that match are the same; only a search would choose another one of them.
+        self.eat("?");
         let stacked = self.group.stacked + 1;
         self.budget
             .check_depth(self.outer.len() + stacked)

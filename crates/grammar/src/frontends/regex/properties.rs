@@ -5,10 +5,10 @@ use regex_syntax::hir::{Class, HirKind};
 
 use crate::regular::CharSet;
 
-/// The set of a property by name: a general category, a script, `Script=Greek`, `Script_Extensions=Greek`, a binary
-/// property. Names are those of ECMA-262 and Rust, in any case.
+/// The set of a property by name: a general category, a script, `Script=Greek` or `scx:Greek`, a
+/// binary property. Names are those of ECMA-262 and Rust, in any case.
 pub(super) fn unicode_property(name: &str) -> Option<CharSet> {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=' | b'-' | b' ');
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'=' | b':' | b'-' | b' ');
     if name.is_empty() || !name.bytes().all(plain) {
         return None;
     }
@@ -78,6 +78,8 @@ mod tests {
             ("Greek", 'λ', 'l'),
             ("Script=Cyrillic", 'ж', 'λ'),
             ("scx=Hira", 'あ', 'a'),
+            ("scx:Greek", 'λ', 'l'),
+            ("gc:Letter", 'é', '1'),
             ("Alphabetic", 'a', '1'),
             ("ASCII", 'a', 'é'),
             ("Emoji_Presentation", '😀', 'a'),

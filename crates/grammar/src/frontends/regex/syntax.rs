@@ -71,8 +71,8 @@ pub enum Anchoring {
     /// Those in which it matches some part, as JSON Schema's `pattern` does.
     Search,
     /// Those that it matches from end to end, where they are a part of a longer text, as the terminals of Lark are.
-    /// What would look beyond them (anchors, word boundaries and lookarounds at their ends) and what would choose among
-    /// them (lazy quantifiers) is refused.
+    /// `^` and `$` hold at their ends. What would look beyond them (word boundaries and lookarounds at their ends) is
+    /// refused.
     Part,
 }
 

@@ -191,6 +191,7 @@ fn options() -> impl Strategy<Value = RuleOptions> {
         |(max_tokens, max_chars, capture, lazy, temperature, distinct_items, place)| RuleOptions {
             hidden_bytes: max_chars.unwrap_or(0) % 3 + u32::from(lazy),
             stop_capture: capture.clone().filter(|_| lazy),
+            hides_stop: lazy && distinct_items,
             max_tokens,
             max_chars,
             capture,

@@ -65,7 +65,11 @@ impl<'json> Documents<'json> {
             return Ok(Some(Owner { root: self.open(document), ambiguous: false }));
         }
         self.gather_addresses(self.sources.len())?;
-        Ok(self.addresses.embedded.get(uri).copied())
+        if let Some(&owner) = self.addresses.embedded.get(uri) {
+            return Ok(Some(owner));
+        }
+        let standard = self.standard(uri);
+        Ok(standard.map(|document| Owner { root: self.open(document), ambiguous: false }))
     }
 
     /// Gathers the addresses that the first documents give to their parts.

@@ -4,7 +4,7 @@
 //! reader sees every key anyway; so it notes whether the others occur, and then nothing is paid for them.
 
 use super::json::Json;
-use super::reader;
+use super::{reader, standard};
 use crate::error::Result;
 use crate::limits::Budget;
 
@@ -17,7 +17,7 @@ pub(super) struct Mentions {
     pub(super) identifiers: bool,
     /// `$anchor`, `$dynamicAnchor`.
     pub(super) anchors: bool,
-    /// `$dynamicRef`, `$recursiveRef`: the dynamic scope matters.
+    /// `$dynamicRef`, `$recursiveRef`, or a meta-schema that has them: the dynamic scope matters.
     pub(super) dynamic: bool,
     /// `unevaluatedItems`, `unevaluatedProperties`: it matters which keyword looked at what.
     pub(super) unevaluated: bool,
@@ -46,7 +46,11 @@ impl Mentions {
             | "dependencies" | "dependentRequired" | "dependentSchemas" | "not" | "if" => {
                 self.relations = true;
             }
-            "id" | "$id" => self.identifiers |= is_text,
+            "id" | "$id" => {
+                self.identifiers |= is_text;
+                self.dynamic |= value.as_str().is_some_and(standard::is_dynamic);
+            }
+            "$ref" => self.dynamic |= value.as_str().is_some_and(standard::is_dynamic),
             "$anchor" | "$dynamicAnchor" => self.anchors |= is_text,
             "$dynamicRef" | "$recursiveRef" => self.dynamic |= is_text,
             "unevaluatedItems" | "unevaluatedProperties" => (self.unevaluated, self.relations) = (true, true),

@@ -1,7 +1,7 @@
 //! The documents of a schema: what is written where, in which draft, and what a reference points to.
 //!
-//! A schema is a [`Document`], with others beside it that the caller registered under their addresses; nothing is ever
-//! fetched. [`Documents`] gives numbers to the locations in them that the front end looks at. It does not know what the
+//! A schema is a [`Document`], with others beside it that the caller registered under their addresses, and the standard
+//! meta-schemas; nothing is ever fetched. [`Documents`] gives numbers to the locations in them that the front end looks at. It does not know what the
 //! keywords mean, apart from the few that name things: `$id`, `$anchor`, `$dynamicAnchor`, `$recursiveAnchor`,
 //! `$schema`, and where schemas are nested in schemas.
 //!
@@ -31,7 +31,7 @@
 //! for more.
 //!
 //! Reading order: `json`, `reader`, `document`; `draft`, `positions`; `location`, `resources`; `uri`, `fragment`,
-//! `addresses`, `resolve`; `scope`; `contents`.
+//! `addresses`, `standard`, `resolve`; `scope`; `contents`.
 
 mod addresses;
 mod contents;
@@ -45,6 +45,7 @@ mod reader;
 mod resolve;
 mod resources;
 mod scope;
+mod standard;
 mod uri;
 
 #[cfg(test)]

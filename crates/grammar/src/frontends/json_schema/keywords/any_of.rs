@@ -2,6 +2,8 @@
 //!
 //! Where somebody asks which keys and items were evaluated, it matters that all branches that hold have their say: a
 //! value in two branches has the keys of both evaluated. The union then also has the intersections of the branches.
+//!
+//! A branch that is the schema itself again adds nothing: it is left out. Under `oneOf` it would contradict itself.
 
 use std::rc::Rc;
 
@@ -36,8 +38,14 @@ pub(super) fn unite(
     let mut branches = Vec::new();
     // Branches of a string or a number each may be many.
     let (mut tally, mut tallied) = (Tally::default(), Vec::new());
-    for place in 0..read::list(value)?.len() {
+    let count = read::list(value)?.len();
+    let own = expander.formula_of(schema.at);
+    for place in 0..count {
         let formula = expander.child_at(schema, keyword, place)?;
+        // Whatever holds because the schema itself holds, holds because of another branch.
+        if formula == own && keyword == "anyOf" && count > 1 {
+            continue;
+        }
         let branch = expander.expand(formula)?;
         if tally.add(&branch) {
             tallied.push(Rc::clone(&branch));

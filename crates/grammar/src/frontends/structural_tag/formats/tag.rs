@@ -7,7 +7,7 @@
 use super::super::fields::Fields;
 use super::super::lowering::{Context, Lowered, Lowering};
 use super::super::path::Path;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frontends::json_schema::documents::Json;
 use crate::ir::{ExprId, TokenSet};
 
@@ -80,15 +80,31 @@ fn read(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, context: Context<'
     };
     let rest = match end(lowering, fields)? {
         End::Token(token) => {
-            let inside = lowering.child(fields, "content", context.in_tag(&[], "", Some(token)))?;
+            let inside = lowering
+                .child(fields, "content", context.in_tag(&[], "", Some(token)))
+                .map_err(|error| named(error, &begin))?;
             let end = lowering.shared.builder.token(TokenSet::new(vec![token], false));
             lowering.shared.builder.seq([inside.expr, end])
         }
-        End::Texts(ends) => up_to(lowering, fields, context, &ends)?,
+        End::Texts(ends) => up_to(lowering, fields, context, &ends).map_err(|error| named(error, &begin))?,
     };
     let tag = Tag { begin, rest };
     lowering.tags.insert(key, tag.clone());
     Ok(tag)
+}
+
+/// An error in a schema of a tag, with what the tag begins with: where there are many tools, that names the one.
+fn named(error: Error, begin: &Begin) -> Error {
+    let Begin::Text(begin) = begin else { return error };
+    if begin.is_empty() || !error.message().starts_with("the schema") {
+        return error;
+    }
+    let message = format!("in the tag that begins with {begin:?}, {}", error.message());
+    let told = Error::new(error.kind(), message).at(error.place().clone());
+    match error.help() {
+        Some(help) => told.with_help(help),
+        None => told,
+    }
 }
 
 /// The content up to any one of `ends`, and that end.

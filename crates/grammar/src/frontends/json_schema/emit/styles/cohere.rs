@@ -8,6 +8,7 @@ pub(super) const TAGS: Tags = Tags {
     after_key: "\" type=\"",
     kind,
     after_kind: "\">",
+    free_integer: None,
     close: "</cofl:value",
     closes_with_key: false,
     quote: "",

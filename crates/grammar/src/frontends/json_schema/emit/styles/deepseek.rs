@@ -8,6 +8,7 @@ pub(super) const TAGS: Tags = Tags {
     after_key: "\" string=\"",
     kind,
     after_kind: "\">",
+    free_integer: None,
     close: "</｜DSML｜parameter",
     closes_with_key: false,
     quote: "",

@@ -13,6 +13,7 @@ pub(super) const TAGS: Tags = Tags {
     after_key: ":",
     kind: no_kind,
     after_kind: "",
+    free_integer: None,
     close: "",
     closes_with_key: false,
     quote: "<|\"|>",

@@ -7,6 +7,7 @@ pub(super) const TAGS: Tags = Tags {
     after_key: "</arg_key>",
     kind: no_kind,
     after_kind: "<arg_value>",
+    free_integer: None,
     close: "</arg_value",
     closes_with_key: false,
     quote: "",

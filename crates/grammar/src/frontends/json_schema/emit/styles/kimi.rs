@@ -1,4 +1,5 @@
 //! Kimi-K3: `<|open|>argument key="K" type="T"<|sep|>V<|close|>argument<|sep|>`, T being the type of the value.
+//! A number is `number`; where the schema says nothing, a whole one may be `integer` too.
 
 use super::{Kind, Nesting, Tags};
 
@@ -7,6 +8,7 @@ pub(super) const TAGS: Tags = Tags {
     after_key: "\" type=\"",
     kind,
     after_kind: "\"<|sep|>",
+    free_integer: Some("integer"),
     close: "<|close|>argument<|sep|",
     closes_with_key: false,
     quote: "",

@@ -34,6 +34,7 @@ use super::super::style::Style;
 use super::super::values::ValueSet;
 use super::super::values::arrays::ArrayShape;
 use super::super::values::formula::FormulaId;
+use super::super::values::numbers::NumberSet;
 use super::super::values::objects::ObjectShape;
 use super::super::values::texts::{TextSet, prefix_tree};
 use super::Emitter;
@@ -85,6 +86,8 @@ pub(super) struct Tags {
     /// How the kind of the value is told, empty where it is not.
     kind: fn(Kind) -> &'static str,
     after_kind: &'static str,
+    /// How a whole number may be told too, where the schema says nothing of the value.
+    free_integer: Option<&'static str>,
     /// What closes a tag, up to the key where the key closes it.
     close: &'static str,
     /// Whether the key and a bracket come after `close`.
@@ -322,6 +325,11 @@ impl Emitter<'_> {
                 Some((_, exprs)) => exprs.push(expr),
                 None => contents.push((label, vec![expr])),
             }
+        }
+        if let Some(label) = tags.free_integer.filter(|_| *set == ValueSet::any()) {
+            let integers = ValueSet { numbers: NumberSet::integers(), ..ValueSet::never() };
+            let expr = self.content(Kind::Number, &integers, value, tags);
+            contents.extend(expr.map_err(|error| self.place(error, value))?.map(|expr| (label, vec![expr])));
         }
         let join = |(label, exprs)| (label, self.builder().alt(exprs));
         let contents: Vec<_> = contents.into_iter().map(join).collect();
