@@ -17,6 +17,7 @@ pub(crate) struct Carrier<'g> {
 
 impl<'g> Carrier<'g> {
     pub(crate) fn new(from: &'g Generation, to: &'g Generation) -> Self {
+        to.sets().go_on_from(from.sets());
         Carrier { from, to, sets: HashMap::new(), terminals: HashMap::new(), pieces: Copies::default() }
     }
 
@@ -26,8 +27,8 @@ impl<'g> Carrier<'g> {
         while let Some(&id) = stack.last() {
             let waiting = stack.len();
             if !self.sets.contains_key(&id) {
-                let missing = self.from.sets().items(id).iter().map(|item| item.1);
-                stack.extend(missing.filter(|rest| !self.sets.contains_key(rest)));
+                let parts = self.from.sets().parts(id);
+                stack.extend(parts.filter(|part| !self.sets.contains_key(part)));
                 if stack.len() == waiting {
                     let copy = self.carry_set(id);
                     self.sets.insert(id, copy);

@@ -81,7 +81,7 @@ impl Generation {
                 machine.tagged.iter().map(|tagged| Arc::clone(&tagged.text)),
                 common,
             ),
-            sets: Sets::new(),
+            sets: Sets::new(!machine.counts_tokens && !machine.compares_items),
             rows: Rows::default(),
             lists: Lists::new(machine.lists.len()),
             deadlines: Deadlines::default(),

@@ -609,6 +609,10 @@ impl Generation {
         let mut seen = hashbrown::HashSet::new();
         let mut stack = vec![config];
         while let Some(set) = stack.pop() {
+            if let Some(halves) = self.sets().halves(set) {
+                stack.extend(halves.into_iter().filter(|half| seen.insert(*half)));
+                continue;
+            }
             for &(symbol, rest) in self.sets().items(set) {
                 let own = match symbol.kind() {
                     SymbolKind::Frame(node, _) => self.machine().node(node).temperature,

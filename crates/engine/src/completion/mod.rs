@@ -236,10 +236,12 @@ impl Completion {
         while let Some(&set) = stack.last() {
             let waiting = stack.len();
             if !known.sets.contains_key(&set) {
-                let rests = sets.items(set).iter().map(|item| item.1);
-                stack.extend(rests.filter(|rest| !known.sets.contains_key(rest)));
+                stack.extend(sets.parts(set).filter(|part| !known.sets.contains_key(part)));
                 if stack.len() == waiting {
-                    let cost = self.cost_of_items(generation, known, set);
+                    let cost = match sets.halves(set) {
+                        Some([low, high]) => known.sets[&low].or(known.sets[&high]),
+                        None => self.cost_of_items(generation, known, set),
+                    };
                     known.sets.insert(set, cost);
                 }
             }

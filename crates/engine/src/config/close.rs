@@ -98,7 +98,8 @@ impl<'g> Closer<'g> {
         }
         while let Some(((_, rule), returns)) = self.calls.pop() {
             let start = self.generation.machine().rule(rule).start;
-            let returns = self.generation.sets().union_all(returns);
+            let merge = |items: Items| self.generation.intern_items(items, false, 0);
+            let returns = self.generation.sets().returns(returns, merge);
             self.go_on([(start, 0)], returns);
         }
         self.generation.intern_items(self.items, self.ends, self.holes)
@@ -238,7 +239,10 @@ impl Generation {
     fn without_top(&self, frame: Symbol, set: SetId) -> SetId {
         let sets = self.sets();
         let mut at = set;
-        while let Ok(place) = sets.items(at).binary_search_by_key(&frame, |item| item.0) {
+        // A set that is put off stays so: with two such frames it means the same.
+        while sets.put_off(at).is_none()
+            && let Ok(place) = sets.items(at).binary_search_by_key(&frame, |item| item.0)
+        {
             let mut others: Items = sets.items(at).into();
             let (_, below) = others.remove(place);
             let others = sets.intern(&SetDraft { items: others, ends: sets.ends(at), holes: sets.holes(at) });

@@ -8,6 +8,10 @@ impl Carrier<'_> {
     /// The copy of one set whose rests have been carried over.
     pub(crate) fn carry_set(&mut self, id: SetId) -> SetId {
         let (from, to) = (self.from, self.to);
+        if let Some(halves) = from.sets().halves(id) {
+            let [low, high] = halves.map(|set| self.sets[&set]);
+            return to.sets().put_together(low, high);
+        }
         let mut items = Items::new();
         for &(symbol, rest) in from.sets().items(id) {
             let symbol = match symbol.kind() {

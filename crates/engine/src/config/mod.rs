@@ -7,7 +7,7 @@
 //! rest share it, and the number of stacks may be exponential while the form stays small.
 //!
 //! - [`symbol`]: what stands on a stack.
-//! - [`sets`]: the hash-consed sets; [`unions`]: their unions.
+//! - [`sets`]: the hash-consed sets; [`unions`]: their unions; [`put_off`]: those that are put off.
 //! - [`close`]: what follows from ending a terminal without reading anything: pops, jumps and calls.
 //! - [`step`]: reading a byte or a token.
 //! - [`truncate`]: the top of a stack, for masks.
@@ -24,6 +24,7 @@ mod copy;
 mod deadlines;
 mod distinct;
 mod lists;
+mod put_off;
 mod rewrite;
 mod sets;
 mod spent;

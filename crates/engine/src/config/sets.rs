@@ -5,9 +5,12 @@
 //! 1. The items of a set are sorted by symbol and no symbol occurs twice.
 //! 2. No set but [`SetId::DEAD`] is empty: each has an item, an end, or a hole.
 //! 3. A configuration is a set whose items are terminals and tokens; below the top there are only frames.
+//! 4. A set that is put off ([`PutOff`]) stands for two others; its items are found when somebody asks. Where no set is put off, equal
+//!    sets of stacks are one number.
 
 use smallvec::SmallVec;
 
+use super::put_off::PutOff;
 use super::symbol::Symbol;
 use super::unions::Unions;
 use crate::interner::Interner;
@@ -53,7 +56,9 @@ pub(crate) struct Links {
 
 /// A set.
 pub(crate) struct Set {
+    /// None if the set is put off.
     items: Box<[Item]>,
+    put_off: Option<Box<PutOff>>,
     ends: bool,
     holes: Holes,
     /// The configuration after the top frames have been popped, plus one; 0 is unknown.
@@ -71,10 +76,11 @@ pub(crate) struct Sets {
 }
 
 impl Sets {
-    pub(crate) fn new() -> Self {
+    /// The sets of a generation, and whether their unions may be put off: not where all of a stack is looked at after each token.
+    pub(crate) fn new(may_put_off: bool) -> Self {
         let sets = Sets {
             interner: Interner::new(),
-            unions: Unions::default(),
+            unions: Unions::new(may_put_off),
             masks: GrowingList::new(),
             link_bytes: AtomicUsize::new(0),
         };
@@ -87,9 +93,15 @@ impl Sets {
         debug_assert!(draft.items.is_sorted_by(|a, b| a.0 < b.0));
         let (id, is_new) = self.interner.intern(
             draft,
-            |set| *set.items == *draft.items && set.ends == draft.ends && set.holes == draft.holes,
+            |set| {
+                *set.items == *draft.items
+                    && set.ends == draft.ends
+                    && set.holes == draft.holes
+                    && set.put_off.is_none()
+            },
             || Set {
                 items: draft.items.as_slice().into(),
+                put_off: None,
                 ends: draft.ends,
                 holes: draft.holes,
                 after: AtomicU32::new(0),
@@ -111,9 +123,43 @@ impl Sets {
         self.interner.get(id.0)
     }
 
+    /// The set of all stacks of some others, put off.
+    pub(super) fn intern_put_off(&self, put_off: PutOff) -> SetId {
+        let sets = put_off.sets();
+        let ends = sets.iter().any(|&set| self.ends(set));
+        let holes = sets.iter().fold(0, |holes, &set| holes | self.holes(set));
+        let (id, is_new) = self.interner.intern(
+            &sets,
+            |set| set.put_off.as_ref().is_some_and(|known| known.sets() == sets),
+            || Set {
+                items: Box::default(),
+                put_off: Some(Box::new(put_off)),
+                ends,
+                holes,
+                after: AtomicU32::new(0),
+                links: OnceLock::new(),
+            },
+        );
+        if is_new {
+            self.link_bytes.fetch_add(size_of::<PutOff>(), Ordering::Relaxed);
+        }
+        SetId(id)
+    }
+
+    /// What a set stands for, if it is put off.
+    #[inline]
+    pub(super) fn put_off(&self, id: SetId) -> Option<&PutOff> {
+        self.get(id).put_off.as_deref()
+    }
+
     /// The symbols on top, with what lies under each.
+    #[inline]
     pub(crate) fn items(&self, id: SetId) -> &[Item] {
-        &self.get(id).items
+        let set = self.get(id);
+        match &set.put_off {
+            None => &set.items,
+            Some(put_off) => self.items_of(put_off),
+        }
     }
 
     /// Whether the empty stack is in the set: for a configuration, whether the text is complete.

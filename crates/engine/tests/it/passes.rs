@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 use tokenstile_engine::oracle::Oracle;
 use tokenstile_grammar::frontends::ebnf;
-use tokenstile_grammar::passes::{booleans, dispatch, inline, intersect, json_text, linear, options, trim};
+use tokenstile_grammar::passes::{
+    booleans, dispatch, inline, intersect, json_text, linear, options, regular_rules, trim,
+};
 use tokenstile_grammar::{Budget, Grammar, Limits, Result};
 
 use crate::case::{Case, Outcome};
@@ -16,7 +18,7 @@ type Pass<'a> = (&'static str, &'a dyn Fn(&Grammar) -> Result<Grammar>);
 /// The grammar after each pass, by name; the error of the first pass that refuses it ends the list.
 fn stages(grammar: &Grammar) -> Vec<(&'static str, Result<Grammar>)> {
     let (limits, budget) = (Limits::default(), Budget::default());
-    let passes: [Pass<'_>; 9] = [
+    let passes: [Pass<'_>; 10] = [
         ("options", &|grammar| options::lower(grammar.clone(), &budget)),
         ("dispatch", &|grammar| dispatch::lower(grammar.clone(), &budget)),
         ("trim", &|grammar| trim::trim(grammar.clone(), &budget)),
@@ -25,6 +27,7 @@ fn stages(grammar: &Grammar) -> Vec<(&'static str, Result<Grammar>)> {
         ("json_text", &|grammar| json_text::check(grammar, &budget).map(|()| grammar.clone())),
         ("inline", &|grammar| inline::inline(grammar.clone(), &budget)),
         ("booleans", &|grammar| booleans::determinize(grammar.clone(), &budget)),
+        ("regular_rules", &|grammar| regular_rules::replace(grammar.clone(), &budget)),
         ("trim again", &|grammar| trim::trim(grammar.clone(), &budget)),
     ];
     let mut stages = vec![("printed", ebnf::parse(&grammar.to_string(), "root", &limits, &budget))];

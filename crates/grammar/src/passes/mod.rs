@@ -17,6 +17,8 @@
 //! | [`inline`] | regular rules and rules called once are put in their callers' place |
 //! | [`booleans`] | conjunctions and complements become automata |
 //! | [`trim`] | again after that, because a conjunction may turn out to be empty |
+//! | [`regular_rules`] | recursive rules that match a regular language become automata |
+//! | [`inline`] | again if there were any, because what calls them may be regular too |
 //! | [`build`] | expressions become automata of terminals, calls and tokens |
 //! | [`left_recursion`] | calls in first position that come back become loops |
 //! | [`finish`] | nodes that nobody reaches go away, rules are ranked |
@@ -42,6 +44,7 @@ mod marks;
 pub mod options;
 pub(crate) mod outline;
 mod ready;
+pub mod regular_rules;
 mod rewrite;
 mod shape;
 mod spelled;
@@ -96,6 +99,10 @@ pub fn compile_for(grammar: &Grammar, special: &Special, budget: &Budget) -> Res
     change(&|grammar| json_text::check(grammar, budget).map(|()| None))?;
     change(&|grammar| inline::inlined(grammar, budget))?;
     change(&|grammar| booleans::determinized(grammar, budget))?;
+    change(&|grammar| {
+        let Some(changed) = regular_rules::replaced(grammar, budget)? else { return Ok(None) };
+        inline::inlined(&changed, budget).map(|inlined| Some(inlined.unwrap_or(changed)))
+    })?;
     let draft = build::build(&current, budget)?;
     let draft = left_recursion::eliminate(draft, budget)?;
     finish::finish(draft, budget)
