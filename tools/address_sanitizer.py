@@ -31,6 +31,8 @@ DOORS = [
     "tests/test_draft_tree.py",
     "tests/test_kernels.py",
     "tests/test_testing.py",
+    "tests/test_threads.py",
+    "tests/structured_output/test_drafts.py",
 ]
 OPTIONS = "detect_leaks=0:abort_on_error=1:allocator_may_return_null=1"
 
