@@ -296,6 +296,8 @@ class GrammarMatcher:
         default_temperature: float | None = None,
         max_tokens: int | None = None,
         on_capture: Callable[[Capture], object] | None = None,
+        max_mask_time: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> GrammarMatcher: ...
     def __init__(
         self,
@@ -307,6 +309,8 @@ class GrammarMatcher:
         default_temperature: float | None = None,
         max_tokens: int | None = None,
         on_capture: Callable[[Capture], object] | None = None,
+        max_mask_time: float | None = None,
+        cancel: CancelToken | None = None,
     ) -> None: ...
     def accept_token(self, token_id: int, *, debug_print: bool = False) -> bool: ...
     def accept_string(
@@ -340,6 +344,8 @@ class GrammarMatcher:
     def max_rollback_tokens(self) -> int: ...
     @property
     def temperature(self) -> float | None: ...
+    @property
+    def max_mask_time(self) -> float | None: ...
     @property
     def stop_token_ids(self) -> list[int]: ...
     @property

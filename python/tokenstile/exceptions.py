@@ -23,6 +23,7 @@ __all__ = [
     "JSONSchemaError",
     "LarkError",
     "LimitExceededError",
+    "MaskTimeoutError",
     "MatcherError",
     "RegexError",
     "TokenBudgetError",
@@ -138,7 +139,7 @@ class TokenizerError(TokenstileError, ValueError, RuntimeError):
 
 
 class CancelledError(TokenstileError, RuntimeError):
-    """A compilation was stopped by its `tokenstile.CancelToken`.
+    """A compilation or a call of a matcher was stopped by its `tokenstile.CancelToken`.
 
     What to do: nothing: somebody asked for it.
     """
@@ -186,6 +187,13 @@ class MatcherError(TokenstileError, RuntimeError):
     """A call that the matcher's state does not allow, such as a rollback of more steps than were taken.
 
     What to do: ask ``is_terminated`` first, or call ``reset``.
+    """
+
+
+class MaskTimeoutError(TokenstileError, TimeoutError, RuntimeError):
+    """A call of a matcher took longer than its ``max_mask_time``. No row was written, and the matcher is where it was.
+
+    What to do: make the same call again, which goes on from the work that is done, or give the request up.
     """
 
 

@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 
 use crate::config::{Copies, SetId};
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::terminal::TerminalId;
 
 /// Copies configurations from one generation to another of the same grammar.
@@ -25,6 +26,7 @@ impl<'g> Carrier<'g> {
     pub(crate) fn carry(&mut self, root: SetId) -> SetId {
         let mut stack = vec![root];
         while let Some(&id) = stack.last() {
+            interrupt::poll(1);
             let waiting = stack.len();
             if !self.sets.contains_key(&id) {
                 let parts = self.from.sets().parts(id);

@@ -164,21 +164,34 @@ impl CompiledGrammar {
 
     fn node_costs(&self, generation: &Generation, speller: Speller<'_>) -> Arc<NodeCosts> {
         const MOST_KEPT: usize = 8;
-        let mut kept = self.node_costs.lock();
-        if let Some((_, known)) = kept.iter().find(|(barred, _)| **barred == *speller.barred) {
-            return Arc::clone(known);
-        }
         let barred: Box<[u32]> = speller.barred.into();
+        let known = |kept: &[KnownCosts]| {
+            kept.iter().find(|known| known.0 == barred).map(|known| Arc::clone(&known.1))
+        };
+        if let Some(known) = known(&self.node_costs.lock()) {
+            return known;
+        }
+        // It may take long, and whoever waits for a lock cannot be interrupted.
         let made = Arc::new(NodeCosts::new(generation, speller));
+        let mut kept = self.node_costs.lock();
+        if let Some(known) = known(&kept) {
+            return known;
+        }
         if kept.len() < MOST_KEPT {
             kept.push((barred, Arc::clone(&made)));
         }
         made
     }
 
+    /// Whether there are to be new tables in place of `used`.
+    #[inline]
+    pub(crate) fn is_used_up(&self, used: &Generation) -> bool {
+        used.is_retired() || used.is_full(self.limits.cache_bytes)
+    }
+
     /// The tables to go on with after `used`: itself, or new ones if it was full.
     pub(crate) fn after_use(&self, used: &Arc<Generation>) -> Option<Arc<Generation>> {
-        if !used.is_retired() && !used.is_full(self.limits.cache_bytes) {
+        if !self.is_used_up(used) {
             return None;
         }
         let mut current = self.current.write();

@@ -16,7 +16,8 @@ use crate::config::{Deadlines, Distinct, Lists, SetId, Sets};
 use crate::content::Contents;
 use crate::limits::PROCESS;
 use crate::mask::{
-    Failures, FarBounds, KeyMasks, LostByKey, LostByNodes, Rows, SubtreeMasks, SubtreeTables, WholeMasks,
+    Failures, FarBounds, KeyMasks, LostByKey, LostByNodes, PutBy, Rows, SubtreeMasks, SubtreeTables,
+    WholeMasks,
 };
 use crate::seldom::Seldom;
 use crate::store::account::Share;
@@ -41,6 +42,7 @@ pub(crate) struct Generation {
     far_bounds: Seldom<FarBounds>,
     whole_masks: Seldom<WholeMasks>,
     failures: Failures,
+    put_by: Seldom<PutBy>,
     contents: Contents,
     remembers_keys: bool,
     doubtful: OnceLock<Arc<[u32]>>,
@@ -96,6 +98,7 @@ impl Generation {
             far_bounds: Seldom::default(),
             whole_masks: Seldom::default(),
             failures: Failures::default(),
+            put_by: Seldom::default(),
             contents: Contents::default(),
             machine,
             tokens,
@@ -175,6 +178,16 @@ impl Generation {
         &self.failures
     }
 
+    /// The masks that were interrupted, to add one.
+    pub(crate) fn put_by(&self) -> &PutBy {
+        &self.put_by
+    }
+
+    /// The masks that were interrupted, if any ever was.
+    pub(crate) fn masks_put_by(&self) -> Option<&PutBy> {
+        self.put_by.made()
+    }
+
     pub(crate) fn contents(&self) -> &Contents {
         &self.contents
     }
@@ -224,11 +237,16 @@ impl Generation {
     /// unless there are many of them.
     pub(crate) fn completion(&self, barred: &[u32], make: impl FnOnce() -> Completion) -> Arc<Completion> {
         const MOST_KEPT: usize = 8;
-        let mut kept = self.completions.lock();
-        if let Some(known) = kept.iter().find(|known| *known.barred == *barred) {
-            return Arc::clone(known);
+        let known = |kept: &[Arc<Completion>]| kept.iter().find(|known| *known.barred == *barred).cloned();
+        if let Some(known) = known(&self.completions.lock()) {
+            return known;
         }
+        // It may take long, and whoever waits for a lock cannot be interrupted.
         let fresh = Arc::new(make());
+        let mut kept = self.completions.lock();
+        if let Some(known) = known(&kept) {
+            return known;
+        }
         if kept.len() < MOST_KEPT {
             kept.push(Arc::clone(&fresh));
         }

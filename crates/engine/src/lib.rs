@@ -10,7 +10,8 @@
 //! 6. `generation` and `carry`: all tables of a grammar, and how they are dropped and filled again.
 //! 7. `history`, [`compiled`], [`matcher`], [`compiler`], [`draft_tree`], [`draft_rows`]: what callers use.
 //! 8. `completion` and [`budget`]: what it takes to complete a text, and texts that keep within a number of tokens.
-//! 9. [`oracle`]: the slow, readable twin that all of this is tested against.
+//! 9. [`interrupt`]: how work that is under way is stopped, wherever it is.
+//! 10. [`oracle`]: the slow, readable twin that all of this is tested against.
 
 pub mod budget;
 mod carry;
@@ -24,6 +25,7 @@ pub mod draft_tree;
 mod generation;
 mod history;
 mod interner;
+pub mod interrupt;
 pub mod limits;
 mod mask;
 pub mod matcher;

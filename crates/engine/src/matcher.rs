@@ -7,6 +7,7 @@
 //! three cases: the grammar names it as a token, its bytes are spelled out by the grammar and the last that can come, or
 //! nothing else fits. Elsewhere it is not text: an engine that samples it stops, and the text would be cut off.
 
+mod at_hand;
 mod captures;
 
 use std::fmt;
@@ -20,7 +21,8 @@ use crate::compiled::CompiledGrammar;
 use crate::config::{SetId, Settled, SymbolKind};
 use crate::generation::Generation;
 use crate::history::{History, Step};
-use crate::mask::{DecidedTokens, KeptMask, clear_bit, has_bit, set_bit};
+use crate::interrupt;
+use crate::mask::{DecidedTokens, KeptMask, Mask, clear_bit, has_bit, set_bit};
 use crate::vocab::TokenId;
 
 use captures::CaptureReader;
@@ -395,20 +397,16 @@ impl Matcher {
         if let Some(budget) = &self.budget {
             self.narrow(budget, step, row);
         }
-        let count = || row.iter().map(|word| word.count_ones() as usize).sum::<usize>();
-        let is_restricted =
-            mask.at_most() + self.stop_tokens.len() < self.vocab_size() || count() != self.vocab_size();
+        let is_restricted = self.is_restricted(mask, row);
         self.tidy();
         is_restricted
     }
 
-    /// Whether [`Matcher::fill_mask`] only has to look its mask up: so it is for a place that some matcher was in before,
-    /// unless the text has to be completed soon.
-    pub fn knows_mask(&self) -> bool {
-        let config = self.config();
-        let is_far =
-            |budget: &TokenBudget| budget.is_far(&self.generation, config, budget.left(self.history_len()));
-        self.generation.sets().known_mask(config).is_some() && self.budget.as_deref().is_none_or(is_far)
+    /// Whether `row`, which is `mask` with the rules for stop tokens, excludes any token.
+    #[inline]
+    fn is_restricted(&self, mask: &Mask, row: &[u32]) -> bool {
+        let count = || row.iter().map(|word| word.count_ones() as usize).sum::<usize>();
+        mask.at_most() + self.stop_tokens.len() < self.vocab_size() || count() != self.vocab_size()
     }
 
     /// Takes out of the mask in `row` what cannot be afforded any more.
@@ -495,6 +493,7 @@ impl Matcher {
         let mut config = self.config();
         if !self.last().stopped {
             while let Some(byte) = self.generation.forced_byte(config) {
+                interrupt::poll(1);
                 forced.push(byte);
                 config = self.generation.step(config, byte);
                 if forced.len() >= MAX_JUMP {

@@ -2,14 +2,17 @@
 //!
 //! The grammar is compiled for a vocabulary without tokens, once, and a new matcher reads each text.
 
+use std::rc::Rc;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use pyo3::prelude::*;
+use tokenstile_engine::interrupt::Interrupt;
 use tokenstile_engine::vocab::{Vocab, VocabOptions};
 use tokenstile_engine::{CompiledGrammar as Compiled, Matcher, MatcherOptions};
 use tokenstile_grammar::ir::Expr;
 use tokenstile_grammar::{Grammar as Ir, Limits};
 
+use crate::detached::Stops;
 use crate::errors::{self, Source};
 use crate::limits::{CompileLimits, interruptible};
 
@@ -26,10 +29,12 @@ impl Acceptor {
     /// Whether `text` as a whole is one of the texts of `grammar`.
     pub(crate) fn accepts(&self, py: Python<'_>, grammar: &Ir, text: &[u8]) -> PyResult<bool> {
         let compiled = self.compiled(py, grammar)?;
-        Ok(py.detach(|| {
-            let mut matcher = Matcher::new(compiled, MatcherOptions::default());
-            matcher.accept_bytes(text) && matcher.is_completed()
-        }))
+        Stops::default().run(py, |watch| {
+            let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
+            matcher.interruptible(Rc::clone(watch) as Rc<dyn Interrupt>, |matcher| {
+                matcher.accept_bytes(text) && matcher.is_completed()
+            })
+        })
     }
 
     fn compiled(&self, py: Python<'_>, grammar: &Ir) -> PyResult<Arc<Compiled>> {

@@ -27,7 +27,7 @@ named! {
     number_or_none -> Option<i64>: indent max max_whitespace_cnt;
     row -> isize: index;
     real -> f64: time_threshold;
-    real_or_none -> Option<f64>: timeout;
+    real_or_none -> Option<f64>: max_mask_time timeout;
     temperature -> Option<f32>: default_temperature;
     two_strings -> Option<(String, String)>: separators;
 }

@@ -1,30 +1,21 @@
 //! `BatchGrammarMatcher`: many matchers in one call.
 //!
-//! The threads are made once, when the first batch that is worth it comes, and the calling thread works too. They take
-//! matchers in small portions from a shared counter, so that a slow one delays only itself. A child process that was
-//! forked has none of its parent's threads, and makes its own.
+//! Who does the work is in [`batch_work`](crate::batch_work).
 
-#![expect(unsafe_code, reason = "hands rows of foreign bitmasks to the engine in several threads")]
+#![expect(unsafe_code, reason = "writes temperatures into foreign arrays")]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use tokenstile_engine::Matcher;
 
 use crate::arguments;
-use crate::buffer::mask::{MaskArray, MaskRow};
+use crate::batch_masks::Masks;
+use crate::batch_work::{Threads, work_all};
 use crate::draft_tree::open_temperatures;
 use crate::errors;
 use crate::matcher::{self, GrammarMatcher};
 
-/// Batches below this are done by the calling thread alone: waking another takes longer.
-const SMALLEST_SHARED_BATCH: usize = 32;
-/// Matchers that a thread takes at a time.
-const PORTION: usize = 8;
 /// The most threads that "auto" stands for.
 const MOST_AUTOMATIC_THREADS: usize = 8;
 
@@ -34,8 +25,7 @@ const MOST_AUTOMATIC_THREADS: usize = 8;
 /// core, eight at most.
 #[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct BatchGrammarMatcher {
-    threads: usize,
-    pool: Mutex<Option<(u32, Arc<ThreadPool>)>>,
+    threads: Threads,
 }
 
 #[pymethods]
@@ -51,7 +41,7 @@ impl BatchGrammarMatcher {
             }
             _ => std::thread::available_parallelism().map_or(1, usize::from).min(MOST_AUTOMATIC_THREADS),
         };
-        Ok(BatchGrammarMatcher { threads, pool: Mutex::new(None) })
+        Ok(BatchGrammarMatcher { threads: Threads::new(threads) })
     }
 
     /// What it takes, ``__new__`` has taken: classes that inherit from it may call this as they would call any other.
@@ -77,27 +67,8 @@ impl BatchGrammarMatcher {
         if matchers.iter().any(|matcher| matcher.get().words() != words) {
             return Err(errors::bitmask(py, "the matchers have vocabularies of different sizes"));
         }
-        let mask = MaskArray::open(bitmask, words)?;
-        let mut taken = vec![false; mask.rows.len()];
-        let mut jobs: Vec<(&GrammarMatcher, MaskRow)> = Vec::with_capacity(matchers.len());
-        for (matcher, index) in matchers.iter().zip(indices) {
-            let row = mask.rows.get(py, index)?;
-            if std::mem::replace(&mut taken[index.unsigned_abs()], true) {
-                return Err(errors::argument(py, format!("two matchers have the row {index}")));
-            }
-            jobs.push((matcher.get(), row));
-        }
-        let is_shared = self.threads > 1 && jobs.len() >= SMALLEST_SHARED_BATCH && mask.rows.are_apart();
-        let all_filled = py.detach(|| {
-            if is_shared {
-                self.fill_shared(&jobs)
-            } else {
-                jobs.iter().all(|&(matcher, row)| fill(matcher, row))
-            }
-        });
-        if !all_filled {
-            return Err(matcher::terminated(py));
-        }
+        let alone = matchers.iter().map(Bound::get).collect();
+        Masks { matchers: alone, indices, words }.fill(bitmask, &self.threads)?;
         if debug_print {
             print_debug(py, "batch_fill_next_token_bitmask", &matchers, |_| "filled")?;
         }
@@ -122,7 +93,7 @@ impl BatchGrammarMatcher {
         let highest = indices.iter().max().map_or(0, |&index| index.unsigned_abs().saturating_add(1));
         let array = open_temperatures(temperatures, highest)?;
         for (matcher, index) in matchers.iter().zip(indices) {
-            let value = matcher.get().lock(py).temperature().unwrap_or(-1.0);
+            let value = matcher.get().lock(py)?.temperature().unwrap_or(-1.0);
             let target = array.layout.pointer.wrapping_offset(index * array.layout.strides[0]);
             // SAFETY: `index` is below `highest`, and the array was checked to have so many elements.
             unsafe { target.cast::<f32>().write_unaligned(value) };
@@ -144,14 +115,15 @@ impl BatchGrammarMatcher {
         let matchers = collect(matchers)?;
         let tokens = token_ids(tokens)?;
         check_length(py, "tokens", tokens.len(), matchers.len())?;
-        let jobs: Vec<_> = matchers.iter().map(Bound::get).zip(tokens).collect();
-        let accepted: Vec<bool> = py.detach(|| {
-            let accept = |&(matcher, token): &(&GrammarMatcher, Option<u32>)| {
-                token.is_some_and(|token| matcher.lock_detached().accept_token(token))
-            };
-            jobs.iter().map(accept).collect()
-        });
-        jobs.iter().try_for_each(|(matcher, _)| matcher.report_captures(py))?;
+        let alone: Vec<&GrammarMatcher> = matchers.iter().map(Bound::get).collect();
+        let known = |(matcher, &token): (&&GrammarMatcher, &Option<u32>)| match token {
+            Some(token) => matcher.try_lock().and_then(|mut matcher| matcher.accept_known_token(token)),
+            None => Some(false),
+        };
+        let done = alone.iter().zip(&tokens).map(known).collect();
+        let accepted = accept_all(py, &alone, done, |at, matcher| {
+            tokens[at].is_some_and(|token| matcher.accept_token(token))
+        })?;
         if debug_print {
             print_debug(py, "batch_accept_token", &matchers, |at| matcher::verdict(accepted[at]))?;
         }
@@ -177,14 +149,10 @@ impl BatchGrammarMatcher {
         let strings =
             arguments::items(strings, "strings", "a list of strings")?.collect::<PyResult<Vec<_>>>()?;
         check_length(py, "strings", strings.len(), matchers.len())?;
-        let mut jobs: Vec<(&GrammarMatcher, &[u8])> = Vec::with_capacity(matchers.len());
-        for (matcher, string) in matchers.iter().zip(&strings) {
-            jobs.push((matcher.get(), matcher::bytes_of(string)?));
-        }
-        let accepted: Vec<bool> = py.detach(|| {
-            jobs.iter().map(|(matcher, bytes)| matcher.lock_detached().accept_bytes(bytes)).collect()
-        });
-        jobs.iter().try_for_each(|(matcher, _)| matcher.report_captures(py))?;
+        let alone: Vec<&GrammarMatcher> = matchers.iter().map(Bound::get).collect();
+        let texts = strings.iter().map(matcher::bytes_of).collect::<PyResult<Vec<&[u8]>>>()?;
+        let done = vec![None; alone.len()];
+        let accepted = accept_all(py, &alone, done, |at, matcher| matcher.accept_bytes(texts[at]))?;
         if debug_print {
             print_debug(py, "batch_accept_string", &matchers, |at| matcher::verdict(accepted[at]))?;
         }
@@ -217,7 +185,7 @@ impl BatchGrammarMatcher {
             .map(|count| usize::try_from(count).map_err(|_| invalid(count)))
             .collect::<PyResult<_>>()?;
         for (at, (matcher, &count)) in matchers.iter().zip(&counts).enumerate() {
-            let steps = matcher.get().lock(py).history_len();
+            let steps = matcher.get().lock(py)?.history_len();
             if count > steps {
                 let message =
                     format!("matcher {at} has taken {steps} steps, of which {count} cannot be rolled back");
@@ -225,14 +193,14 @@ impl BatchGrammarMatcher {
             }
         }
         for (matcher, count) in matchers.iter().zip(counts) {
-            let result = matcher.get().lock(py).rollback(count);
+            let result = matcher.get().lock(py)?.rollback(count);
             result.map_err(|error| errors::matcher(py, error.to_string()))?;
         }
         Ok(())
     }
 
     fn __repr__(&self) -> String {
-        format!("BatchGrammarMatcher(max_threads={})", self.threads)
+        format!("BatchGrammarMatcher(max_threads={})", self.threads.count())
     }
 }
 
@@ -260,69 +228,27 @@ fn print_debug(
 }
 
 impl BatchGrammarMatcher {
-    /// Fills all rows in several threads; returns whether every matcher had one.
-    fn fill_shared(&self, jobs: &[(&GrammarMatcher, MaskRow)]) -> bool {
-        self.share(jobs, |&(matcher, row)| fill(matcher, row)).into_iter().all(|is_filled| is_filled)
-    }
-
-    /// Does `work` for each job, in several threads if there are enough jobs for it; the results in order.
-    pub(crate) fn share<J: Sync, R: Send>(&self, jobs: &[J], work: impl Fn(&J) -> R + Sync) -> Vec<R> {
-        let is_worth_it = self.threads > 1 && jobs.len() >= SMALLEST_SHARED_BATCH;
-        let Some(pool) = is_worth_it.then(|| self.pool()).flatten() else {
-            return jobs.iter().map(work).collect();
-        };
-        let next = AtomicUsize::new(0);
-        let portions = Mutex::new(Vec::with_capacity(jobs.len().div_ceil(PORTION)));
-        let take = || {
-            loop {
-                let start = next.fetch_add(PORTION, Ordering::Relaxed);
-                let Some(portion) =
-                    jobs.get(start..jobs.len().min(start + PORTION)).filter(|it| !it.is_empty())
-                else {
-                    return;
-                };
-                let results: Vec<R> = portion.iter().map(&work).collect();
-                portions.lock().push((start, results));
-            }
-        };
-        let helpers = (self.threads - 1).min(jobs.len() / PORTION);
-        pool.in_place_scope(|scope| {
-            for _ in 0..helpers {
-                scope.spawn(|_| take());
-            }
-            take();
-        });
-        let mut portions = portions.into_inner();
-        portions.sort_unstable_by_key(|&(start, _)| start);
-        portions.into_iter().flat_map(|(_, results)| results).collect()
-    }
-
-    /// The threads beside the calling one, made at the first use in this process.
-    fn pool(&self) -> Option<Arc<ThreadPool>> {
-        let process = std::process::id();
-        let mut pool = self.pool.lock();
-        if let Some((owner, threads)) = pool.as_ref()
-            && *owner == process
-        {
-            return Some(Arc::clone(threads));
-        }
-        let builder = ThreadPoolBuilder::new().num_threads(self.threads - 1);
-        let threads = Arc::new(builder.thread_name(|at| format!("tokenstile-{at}")).build().ok()?);
-        // The threads of the parent process are not here, and waiting for their end would not return.
-        std::mem::forget(pool.replace((process, Arc::clone(&threads))));
-        Some(threads)
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.threads
     }
 }
 
-/// Fills one row; returns false if the matcher was terminated.
-fn fill(matcher: &GrammarMatcher, row: MaskRow) -> bool {
-    let mut matcher = matcher.lock_detached();
-    if matcher.is_stopped() {
-        return false;
+/// Lets each matcher `accept` its own, if nothing is `done` yet: all of them or, where that is stopped, none.
+fn accept_all(
+    py: Python<'_>,
+    matchers: &[&GrammarMatcher],
+    mut done: Vec<Option<bool>>,
+    accept: impl Fn(usize, &mut Matcher) -> bool + Sync,
+) -> PyResult<Vec<bool>> {
+    let result = work_all(py, None, matchers, &mut done, accept);
+    if let Err(error) = result {
+        for (matcher, _) in matchers.iter().zip(&done).filter(|(_, done)| **done == Some(true)) {
+            matcher.lock(py)?.rollback(1).map_err(|error| errors::matcher(py, error.to_string()))?;
+        }
+        return Err(error);
     }
-    // SAFETY: the bitmask is open until the whole batch is done, and each job has a row of its own.
-    unsafe { row.fill(|row| matcher.fill_mask(row)) };
-    true
+    matchers.iter().try_for_each(|matcher| matcher.report_captures(py))?;
+    Ok(done.into_iter().map(Option::unwrap_or_default).collect())
 }
 
 /// The matchers of a sequence.

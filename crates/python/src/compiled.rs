@@ -13,6 +13,7 @@ use tokenstile_engine::{CompiledGrammar as Compiled, EngineLimits, Stats};
 use tokenstile_grammar::{Grammar as Ir, Limits};
 
 use crate::arguments;
+use crate::detached::detached;
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
 use crate::limits::interruptible;
@@ -47,8 +48,8 @@ impl CompiledGrammar {
     }
 
     /// What `ask` tells of the grammar, which may have to be made for it.
-    fn ask_grammar<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&Ir) -> T + Send) -> PyResult<T> {
-        let answer = interruptible(py, Limits::default(), |budget| self.compiled.grammar(budget).map(ask))?;
+    fn ask_grammar<T: Send>(&self, py: Python<'_>, ask: impl Fn(&Ir) -> T + Send + Sync) -> PyResult<T> {
+        let answer = interruptible(py, Limits::default(), |budget| self.compiled.grammar(budget).map(&ask))?;
         answer.map_err(|error| errors::grammar(py, &error, Source::JsonSchema))
     }
 }
@@ -91,9 +92,8 @@ impl CompiledGrammar {
     ) -> PyResult<Self> {
         let vocab = vocab_of(tokenizer_info)?;
         let grammar = serialize::compiled_from_json(py, json_str, &metadata_of(tokenizer_info)?)?;
-        let ir = Ir::clone(grammar.ir());
         let compiled = interruptible(py, Limits::default(), |budget| {
-            Compiled::new(ir, vocab, EngineLimits::default(), budget)
+            Compiled::new(Ir::clone(grammar.ir()), Arc::clone(&vocab), EngineLimits::default(), budget)
         })?;
         let compiled = compiled.map_err(|error| errors::grammar(py, &error, Source::Serialized))?;
         let report = grammar.report.clone();
@@ -106,7 +106,8 @@ impl CompiledGrammar {
         let mut part = path.clone().into_os_string();
         part.push(format!(".{}.part", std::process::id()));
         let part = PathBuf::from(part);
-        let written = py.detach(|| std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path)));
+        let write = || std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, &path));
+        let written = detached(py, write)?;
         written.map_err(|error| {
             let _ = std::fs::remove_file(&part);
             PyOSError::new_err((error.raw_os_error(), error.to_string(), path))
@@ -116,7 +117,7 @@ impl CompiledGrammar {
     /// Read what ``save`` wrote, for the same tokenizer. Raises as ``deserialize_json`` does, and ``OSError``.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, tokenizer_info: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let bytes = py.detach(|| std::fs::read(&path));
+        let bytes = detached(py, || std::fs::read(&path))?;
         let bytes =
             bytes.map_err(|error| PyOSError::new_err((error.raw_os_error(), error.to_string(), path)))?;
         let text = String::from_utf8(bytes)

@@ -19,6 +19,7 @@ use tokenstile_grammar::{Budget, CancelFlag, Error, Grammar as Ir, Result};
 
 use crate::arguments;
 use crate::compiled::{CompiledGrammar, vocab_of};
+use crate::detached::detached;
 use crate::errors::{self, Source};
 use crate::grammar::Grammar;
 use crate::json_schema::{self, Arguments};
@@ -193,7 +194,7 @@ impl GrammarCompiler {
         let patience = Patience { timeout, cancel };
         if let Ok(grammar) = grammar.cast::<Grammar>() {
             let grammar = grammar.get();
-            let text = py.detach(|| Arc::clone(grammar.text()));
+            let text = detached(py, || Arc::clone(grammar.text()))?;
             return self.compile(py, Work::Grammar(text), Some(grammar), patience);
         }
         let Ok(text) = grammar.cast::<PyString>() else {
@@ -318,9 +319,10 @@ impl GrammarCompiler {
     }
 
     /// Forget what this compiler has compiled. Grammars that are in use live on.
-    fn clear_cache(&self, py: Python<'_>) {
-        if let Some(cache) = &self.cache {
-            py.detach(|| cache.clear(|key| key.compiler == self.number));
+    fn clear_cache(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.cache {
+            Some(cache) => detached(py, || cache.clear(|key| key.compiler == self.number)),
+            None => Ok(()),
         }
     }
 
@@ -382,14 +384,10 @@ impl GrammarCompiler {
         let cancel = patience.cancel.map_or_else(CancelFlag::default, |token| token.get().flag.clone());
         let source = work.source();
         self.counters.requests.fetch_add(1, Ordering::Relaxed);
-        let result = cancellable(py, limits, cancel, |budget| {
-            let key = Key { compiler: self.number, work };
-            match &self.cache {
-                None => self.compile_now(&key.work, parsed, budget),
-                Some(cache) => {
-                    cache.get_or_compile(&key, budget, || self.compile_now(&key.work, parsed, budget))
-                }
-            }
+        let key = Key { compiler: self.number, work };
+        let result = cancellable(py, limits, cancel, |budget| match &self.cache {
+            None => self.compile_now(&key.work, parsed, budget),
+            Some(cache) => cache.get_or_compile(&key, budget, || self.compile_now(&key.work, parsed, budget)),
         })?;
         match result {
             Ok(built) => {
@@ -483,9 +481,9 @@ pub(crate) fn get_cache_limit_bytes() -> usize {
 /// The tables of all grammars of the process, cached or not, have the same bound: beyond it they are dropped and
 /// filled anew.
 #[pyfunction]
-pub(crate) fn set_cache_limit_bytes(py: Python<'_>, limit: usize) {
-    py.detach(|| {
+pub(crate) fn set_cache_limit_bytes(py: Python<'_>, limit: usize) -> PyResult<()> {
+    detached(py, || {
         set_process_cache_bytes(limit);
         PROCESS_CACHE.set_limit_bytes(limit);
-    });
+    })
 }

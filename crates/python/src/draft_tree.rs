@@ -4,120 +4,134 @@
 
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use pyo3::prelude::*;
-use tokenstile_engine::Matcher;
 use tokenstile_engine::draft_tree::{DraftTree, Visit, traverse};
 
-use crate::buffer::mask::{MaskArray, MaskRow};
+use crate::buffer::mask::MaskArray;
 use crate::buffer::{Array, Element};
 use crate::errors;
-
-/// The arrays of one call, checked: all have one entry for each node.
-pub(crate) struct Arrays<'py> {
-    links_and_tokens: [Vec<i64>; 3],
-    mask: MaskArray<'py>,
-    temperatures: Option<Array<'py>>,
-}
+use crate::matcher::GrammarMatcher;
 
 /// What stands for no temperature, as in `batch_fill_temperature`.
 const NO_TEMPERATURE: f32 = -1.0;
 
-/// Addresses of the temperatures of the nodes.
-struct Temperatures(*mut u8, isize);
+/// The links and tokens of a tree. They are copied: they are small, and can have any strides.
+pub(crate) struct Tree([Vec<i64>; 3]);
 
-impl Temperatures {
-    /// Writes the temperature of a node.
-    ///
-    /// # Safety
-    ///
-    /// The array is open, and has an entry for the node.
-    unsafe fn write(&self, node: usize, value: f32) {
-        let &Temperatures(pointer, stride) = self;
-        let target = pointer.wrapping_offset(node.cast_signed() * stride);
-        // SAFETY: the address of an element, as the caller promises.
-        unsafe { target.cast::<f32>().write_unaligned(value) };
+/// What is written: the masks and the temperatures have one entry for each node.
+pub(crate) struct Targets<'py> {
+    mask: MaskArray<'py>,
+    temperatures: Option<Array<'py>>,
+}
+
+/// What was found at the nodes that were reached.
+pub(crate) struct Found {
+    is_finished: bool,
+    nodes: Vec<Node>,
+    /// Their rows, one after the other.
+    rows: Vec<u32>,
+}
+
+struct Node {
+    number: usize,
+    temperature: Option<f32>,
+}
+
+impl<'py> Targets<'py> {
+    /// Opens and checks the arrays for so many nodes.
+    pub(crate) fn open(
+        bitmask: &Bound<'py, PyAny>,
+        temperatures: Option<&Bound<'py, PyAny>>,
+        nodes: usize,
+        words: usize,
+    ) -> PyResult<Self> {
+        let mask = MaskArray::open(bitmask, words)?;
+        if mask.rows.len() < nodes {
+            let message = format!("the bitmask has {} rows for {nodes} nodes", mask.rows.len());
+            return Err(errors::bitmask(bitmask.py(), message));
+        }
+        let temperatures = temperatures.map(|array| open_temperatures(array, nodes)).transpose()?;
+        Ok(Targets { mask, temperatures })
+    }
+
+    /// Writes the temperature of one of the nodes that the arrays were opened for.
+    fn write_temperature(&self, node: usize, value: Option<f32>) {
+        let Some(layout) = self.temperatures.as_ref().map(|array| &array.layout) else { return };
+        let target = layout.pointer.wrapping_offset(node.cast_signed() * layout.strides[0]);
+        // SAFETY: the array is open, and was checked to have an element for each node.
+        unsafe { target.cast::<f32>().write_unaligned(value.unwrap_or(NO_TEMPERATURE)) };
     }
 }
 
-// SAFETY: a plain address, used only by the thread that the caller waits for.
-unsafe impl Send for Temperatures {}
-// SAFETY: as above.
-unsafe impl Sync for Temperatures {}
-
-impl<'py> Arrays<'py> {
-    /// Opens and checks the arrays. The links and tokens are copied: they are small, and can have any strides.
-    pub(crate) fn open(
-        links_and_tokens: [&Bound<'py, PyAny>; 3],
-        bitmask: &Bound<'py, PyAny>,
-        temperatures: Option<&Bound<'py, PyAny>>,
-        words: usize,
-    ) -> PyResult<Self> {
-        let py = bitmask.py();
+impl Tree {
+    /// Reads the arrays.
+    pub(crate) fn read(links_and_tokens: [&Bound<'_, PyAny>; 3]) -> PyResult<Self> {
         let [children, siblings, tokens] = links_and_tokens;
-        let links_and_tokens = [
+        let arrays = [
             integers(children, "retrieve_next_token")?,
             integers(siblings, "retrieve_next_sibling")?,
             integers(tokens, "draft_tokens")?,
         ];
-        let nodes = links_and_tokens[2].len();
-        if links_and_tokens.iter().any(|array| array.len() != nodes) {
-            return Err(errors::bitmask(py, "the three arrays of the draft tree must have the same length"));
+        if arrays.iter().any(|array| array.len() != arrays[2].len()) {
+            let message = "the three arrays of the draft tree must have the same length";
+            return Err(errors::bitmask(tokens.py(), message));
         }
-        let mask = MaskArray::open(bitmask, words)?;
-        if mask.rows.len() < nodes {
-            let message = format!("the bitmask has {} rows for {nodes} nodes", mask.rows.len());
-            return Err(errors::bitmask(py, message));
-        }
-        let temperatures = temperatures.map(|array| open_temperatures(array, nodes)).transpose()?;
-        Ok(Arrays { links_and_tokens, mask, temperatures })
+        Ok(Tree(arrays))
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0[2].len()
     }
 
     /// Walks the tree without the GIL.
     pub(crate) fn traverse(
         &self,
         py: Python<'_>,
-        matcher: &Mutex<Matcher>,
+        matcher: &GrammarMatcher,
         time_threshold: f64,
-    ) -> PyResult<bool> {
-        let [first_child, next_sibling, tokens] = &self.links_and_tokens;
+    ) -> PyResult<Found> {
+        let [first_child, next_sibling, tokens] = &self.0;
         let tree = DraftTree { first_child, next_sibling, tokens };
         let time_limit = Duration::try_from_secs_f64(time_threshold).ok();
-        let rows: Vec<MaskRow> = (0..tokens.len())
-            .map(|node| self.mask.rows.get(py, node.cast_signed()))
-            .collect::<PyResult<_>>()?;
-        let temperatures = self
-            .temperatures
-            .as_ref()
-            .map(|array| Temperatures(array.layout.pointer, array.layout.strides[0]));
-        let finished = py.detach(|| {
-            // A node that is not visited has none either.
-            for node in 0..tokens.len() {
-                // SAFETY: `open_temperatures` saw to it that there is one for each node.
-                temperatures.iter().for_each(|all| unsafe { all.write(node, NO_TEMPERATURE) });
-            }
-            let mut matcher = matcher.lock();
-            traverse(&mut matcher, tree, time_limit, |node, visit| {
-                fill_node(rows[node], temperatures.as_ref(), node, visit);
-            })
-        });
-        finished.map_err(|error| errors::argument(py, error.to_string()))
+        let words = matcher.words();
+        let found = matcher.work(py, |matcher| {
+            let (mut nodes, mut rows) = (Vec::new(), Vec::new());
+            let is_finished = traverse(matcher, tree, time_limit, |number, visit| {
+                let start = rows.len();
+                rows.resize(start + words, 0);
+                let temperature = match visit {
+                    Visit::Closed => None,
+                    Visit::Open(matcher) => {
+                        matcher.fill_mask(&mut rows[start..]);
+                        matcher.temperature()
+                    }
+                };
+                nodes.push(Node { number, temperature });
+            });
+            is_finished.map(|is_finished| Found { is_finished, nodes, rows })
+        })?;
+        found.map_err(|error| errors::argument(py, error.to_string()))
     }
 }
 
-fn fill_node(row: MaskRow, temperatures: Option<&Temperatures>, node: usize, visit: Visit<'_>) {
-    // SAFETY: the arrays are open as long as `Arrays` is, with an entry for each node, and the caller of the method does
-    // not use them meanwhile.
-    unsafe {
-        match visit {
-            Visit::Closed => row.fill(|row| row.fill(0)),
-            Visit::Open(matcher) => {
-                row.fill(|row| matcher.fill_mask(row));
-                if let (Some(temperatures), Some(value)) = (temperatures, matcher.temperature()) {
-                    temperatures.write(node, value);
-                }
-            }
+impl Found {
+    /// Whether all nodes were walked in time.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
+    /// Writes what was found into arrays that were opened for all `nodes`. A node that was not visited has no temperature.
+    pub(crate) fn write(&self, py: Python<'_>, targets: &Targets<'_>, nodes: usize) -> PyResult<()> {
+        (0..nodes).for_each(|node| targets.write_temperature(node, None));
+        let words = self.rows.len() / self.nodes.len().max(1);
+        for (node, content) in self.nodes.iter().zip(self.rows.chunks(words.max(1))) {
+            let row = targets.mask.rows.get(py, node.number.cast_signed())?;
+            // SAFETY: the bitmask is open, the GIL was held since then, and the caller of the method does not use it meanwhile.
+            unsafe { row.write(content) };
+            targets.write_temperature(node.number, node.temperature);
         }
+        Ok(())
     }
 }
 

@@ -14,6 +14,7 @@ use crate::acceptor::Acceptor;
 use crate::arguments;
 use crate::body::{Body, Join};
 use crate::compiled::vocab_of;
+use crate::detached::detached;
 use crate::errors::{self, Source};
 use crate::json_schema::{self, Arguments};
 use crate::lark;
@@ -412,7 +413,7 @@ impl Grammar {
             return Err(errors::argument(py, "max must not be less than min"));
         }
         let limits = CompileLimits::from_python(limits)?.grammar;
-        from_result(py, py.detach(|| ir::repeat(self.ir(), min, max, &limits)))
+        from_result(py, detached(py, || ir::repeat(self.ir(), min, max, &limits))?)
     }
 
     /// The strings of this grammar, each followed by any text up to the first ``stop``, which is the end.
@@ -547,7 +548,7 @@ impl Grammar {
     fn without(&self, py: Python<'_>, other: &Self, limits: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let sizes = CompileLimits::from_python(limits)?.grammar;
         let (own, other) = (self.ir(), other.ir());
-        from_result(py, py.detach(|| ir::exclude(own, other, &sizes)))?.checked(py, limits)
+        from_result(py, detached(py, || ir::exclude(own, other, &sizes))?)?.checked(py, limits)
     }
 
     /// The grammar, unless it has a conjunction that cannot be compiled.
@@ -649,5 +650,5 @@ fn combine(
     for grammar in grammars {
         parts.push(Ir::clone(grammar_of(&grammar)?.get().ir()));
     }
-    from_result(py, py.detach(|| join(&parts, &limits)))
+    from_result(py, detached(py, || join(&parts, &limits))?)
 }

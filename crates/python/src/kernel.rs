@@ -5,23 +5,27 @@
 
 #![expect(unsafe_code, reason = "reads masks and writes logits in memory that Python objects own")]
 
+use std::ops::Range;
+
 use pyo3::prelude::*;
 
 use crate::buffer::{Array, Element, Matrix};
+use crate::detached::detached;
 use crate::errors;
 
 const BITS: usize = 32;
+
+/// How many logits are looked at before others may run: this takes half a millisecond.
+const PORTION: usize = 1 << 18;
 
 /// A job: which rows of which arrays. Plain addresses and sizes, checked.
 struct Job {
     logits: Matrix,
     mask: Matrix,
     columns: usize,
+    element: Element,
     rows: Vec<(usize, usize)>,
 }
-
-// SAFETY: addresses of arrays that stay open until the job is done; only one thread runs it.
-unsafe impl Send for Job {}
 
 /// Writes minus infinity into ``logits`` where ``bitmask`` has a zero.
 ///
@@ -36,20 +40,23 @@ pub(crate) fn apply_token_bitmask_inplace_cpu(
     indices: Option<Vec<isize>>,
 ) -> PyResult<()> {
     let py = logits.py();
-    let logits = Array::open(logits, "the logits")?;
-    let bitmask = Array::open(bitmask, "the bitmask")?;
-    let refuse = |message: String| errors::bitmask(py, message);
-    let job = plan(&logits, &bitmask, vocab_size, indices).map_err(refuse)?;
-    let element = logits.layout.element;
-    py.detach(|| {
-        let job = job;
-        match element {
-            Element::Float32 => job.run::<u32>(0xFF80_0000),
-            Element::Float16 => job.run::<u16>(0xFC00),
-            _ => job.run::<u16>(0xFF80),
+    let mut first = 0;
+    loop {
+        // Who has the GIL can give an object other memory. So it is kept while logits are written, and after others have had it
+        // the arrays are looked at anew.
+        let logits = Array::open(logits, "the logits")?;
+        let bitmask = Array::open(bitmask, "the bitmask")?;
+        let refuse = |message: String| errors::bitmask(py, message);
+        let job = plan(&logits, &bitmask, vocab_size, indices.as_deref()).map_err(refuse)?;
+        let last = job.rows.len().min(first + (PORTION / job.columns.max(1)).max(1));
+        job.run(first..last);
+        if last == job.rows.len() {
+            return Ok(());
         }
-    });
-    Ok(())
+        first = last;
+        detached(py, || {})?;
+        py.check_signals()?;
+    }
 }
 
 /// Checks the arrays, and says which rows go together.
@@ -57,7 +64,7 @@ fn plan(
     logits: &Array<'_>,
     bitmask: &Array<'_>,
     vocab_size: Option<usize>,
-    indices: Option<Vec<isize>>,
+    indices: Option<&[isize]>,
 ) -> Result<Job, String> {
     if !logits.layout.is_on_cpu || !bitmask.layout.is_on_cpu {
         return Err("the logits and the bitmask must be in the memory of the CPU".to_owned());
@@ -71,6 +78,7 @@ fn plan(
     if !logits.layout.is_writable {
         return Err("the logits are read-only".to_owned());
     }
+    let element = logits.layout.element;
     let (Some(logits), Some(mask)) = (logits.layout.as_matrix(), bitmask.layout.as_matrix()) else {
         return Err("the logits and the bitmask must have one or two dimensions".to_owned());
     };
@@ -92,9 +100,9 @@ fn plan(
             return Err(format!("the logits have {} rows, and the bitmask has {}", logits.rows, mask.rows));
         }
         None => (0..logits.rows).map(|row| (row, row)).collect(),
-        Some(indices) => chosen_rows(&indices, logits.rows.min(mask.rows))?,
+        Some(indices) => chosen_rows(indices, logits.rows.min(mask.rows))?,
     };
-    Ok(Job { logits, mask, columns, rows })
+    Ok(Job { logits, mask, columns, element, rows })
 }
 
 fn chosen_rows(indices: &[isize], rows: usize) -> Result<Vec<(usize, usize)>, String> {
@@ -106,8 +114,17 @@ fn chosen_rows(indices: &[isize], rows: usize) -> Result<Vec<(usize, usize)>, St
 }
 
 impl Job {
-    fn run<T: Copy>(&self, minus_infinity: T) {
-        for &(logits_row, mask_row) in &self.rows {
+    /// Does some of the rows.
+    fn run(&self, rows: Range<usize>) {
+        match self.element {
+            Element::Float32 => self.forbid::<u32>(rows, 0xFF80_0000),
+            Element::Float16 => self.forbid::<u16>(rows, 0xFC00),
+            _ => self.forbid::<u16>(rows, 0xFF80),
+        }
+    }
+
+    fn forbid<T: Copy>(&self, rows: Range<usize>, minus_infinity: T) {
+        for &(logits_row, mask_row) in &self.rows[rows] {
             let target = Strided { pointer: self.logits.row(logits_row), stride: self.logits.column_stride };
             let mask = Strided { pointer: self.mask.row(mask_row), stride: self.mask.column_stride };
             for word_at in 0..self.columns.div_ceil(BITS) {

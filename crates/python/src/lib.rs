@@ -1,6 +1,6 @@
 //! Python bindings: conversions only, no algorithm. The one place that maps errors and touches foreign memory.
 //!
-//! Reading order: [`mod@errors`], [`arguments`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
+//! Reading order: [`mod@errors`], [`arguments`], [`detached`], [`mod@fork`] and [`limits`]; [`grammar`], [`compiler`], [`compiled`], [`matcher`], [`capture`] and
 //! [`batch`], one file for each class; [`draft_rows`], the steps of a serving engine; [`json_schema`], the arguments of
 //! schemas; [`spelling`], which of the texts of a value are written; [`report`], what became of keywords; [`mod@lark`], the arguments of Lark; [`structural_tag`], structural
 //! tags in all their forms;
@@ -11,14 +11,18 @@ mod acceptor;
 mod allocator;
 mod arguments;
 mod batch;
+mod batch_masks;
+mod batch_work;
 mod body;
 mod buffer;
 mod capture;
 mod compiled;
 mod compiler;
+mod detached;
 mod draft_rows;
 mod draft_tree;
 mod errors;
+mod fork;
 mod grammar;
 mod json_schema;
 mod kernel;
@@ -42,7 +46,7 @@ static ALLOCATOR: allocator::Allocator = allocator::Allocator;
 /// The compiled part of tokenstile. Import from `tokenstile` instead.
 #[pymodule(gil_used = false)]
 mod _core {
-    use super::{Bound, PyModule, PyModuleMethods, PyResult, serialize};
+    use super::{Bound, PyModule, PyModuleMethods, PyResult, fork, serialize};
 
     #[pymodule_export]
     use super::batch::BatchGrammarMatcher;
@@ -71,6 +75,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        fork::register(module)?;
         module.add("SERIALIZATION_VERSION", serialize::VERSION)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

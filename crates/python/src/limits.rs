@@ -1,22 +1,20 @@
 //! Limits and cancellation, from Python to the core.
 
-use std::cell::Cell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use tokenstile_engine::EngineLimits;
+use tokenstile_engine::interrupt::{Interrupt, Interrupted};
 use tokenstile_grammar::{Budget, CancelFlag, Limits};
 
+use crate::detached::Stops;
 use crate::errors;
 
-/// How long Python is left waiting before it is asked again whether it has a signal to handle.
-const BETWEEN_SIGNALS: Duration = Duration::from_millis(50);
-
-/// Stops a compilation that runs in another thread.
+/// Stops what runs in another thread: a compilation, or a call of a matcher.
 ///
-/// Pass one to a ``compile_*`` method, and call ``cancel()`` from elsewhere: the compilation ends soon after with
-/// ``CancelledError``. A token that was cancelled stays so.
+/// Pass one to a ``compile_*`` method or to a ``GrammarMatcher``, and call ``cancel()`` from elsewhere: what is under way ends
+/// soon after with ``CancelledError``. A token that was cancelled stays so.
 #[pyclass(frozen, module = "tokenstile")]
 #[derive(Default)]
 pub(crate) struct CancelToken {
@@ -30,7 +28,7 @@ impl CancelToken {
         CancelToken::default()
     }
 
-    /// Ask the compilations that watch this token to stop.
+    /// Ask the compilations and the matchers that watch this token to stop.
     fn cancel(&self) {
         self.flag.cancel();
     }
@@ -92,7 +90,7 @@ impl CompileLimits {
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     limits: Limits,
-    work: impl FnOnce(&Budget) -> T + Send,
+    work: impl FnMut(&Budget) -> T + Send,
 ) -> PyResult<T> {
     cancellable(py, limits, CancelFlag::default(), work)
 }
@@ -102,34 +100,21 @@ pub(crate) fn cancellable<T: Send>(
     py: Python<'_>,
     limits: Limits,
     cancel: CancelFlag,
-    work: impl FnOnce(&Budget) -> T + Send,
+    mut work: impl FnMut(&Budget) -> T + Send,
 ) -> PyResult<T> {
-    let raised = Arc::new(Mutex::new(None));
-    let seen = Arc::clone(&raised);
-    let result = py.detach(move || {
-        let looked = Cell::new(Instant::now());
-        let should_stop = move || {
-            if looked.get().elapsed() < BETWEEN_SIGNALS {
-                return false;
-            }
-            looked.set(Instant::now());
-            #[expect(
-                clippy::redundant_closure_for_method_calls,
-                reason = "the method alone fits one lifetime only"
-            )]
-            let Err(error) = Python::attach(|py| py.check_signals()) else { return false };
-            seen.lock().unwrap_or_else(PoisonError::into_inner).replace(error);
-            true
-        };
-        work(&Budget::new(limits, cancel).watched(should_stop))
-    });
-    match raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some(error) => Err(error),
-        None => Ok(result),
-    }
+    let started = Instant::now();
+    // The budget sees to its time and to its flag itself, and says so in its errors.
+    Stops::default().run(py, move |watch| {
+        let max_compile_time = limits.max_compile_time.saturating_sub(started.elapsed());
+        let limits = Limits { max_compile_time, ..limits.clone() };
+        let asked = Rc::clone(watch);
+        let done = work(&Budget::new(limits, cancel.clone()).watched(move || asked.is_due()));
+        // An error that the watch has caused may look like another by now.
+        if watch.has_stopped() { Err(Interrupted) } else { Ok(done) }
+    })
 }
 
-fn duration(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
+pub(crate) fn duration(py: Python<'_>, name: &str, seconds: f64) -> PyResult<Duration> {
     if seconds == f64::INFINITY {
         return Ok(Duration::MAX);
     }

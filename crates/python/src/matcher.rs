@@ -1,29 +1,43 @@
 //! `GrammarMatcher`: one request's place in a grammar.
 //!
 //! The class is immutable for Python and its state is behind a lock, so that it is safe from several threads with and
-//! without the GIL. Two rules keep the lock from meeting the GIL: nothing of Python is called while the lock is held, and
-//! a thread that must wait for the lock lets go of the GIL first (`lock_py_attached`).
+//! without the GIL. Two rules keep the lock from meeting the GIL: a thread that must wait for the lock lets go of the GIL
+//! first, and whoever works with the GIL asks for nothing that somebody without it may be making. Who works without the GIL
+//! may take it for a moment, for signals: so their handlers can use every matcher but the one whose call they interrupt.
 //!
-//! PERF: hits take less time than it takes to release the GIL and get it back, so single calls keep it. Batches release
-//! it, and so does a mask that has to be made.
+//! PERF: what tables answer takes less time than it takes to release the GIL and get it back, so such calls keep it. All others
+//! release it, and write what they made into foreign memory when they have it again, after another look at that memory.
 
 #![expect(unsafe_code, reason = "hands rows of foreign bitmasks to the engine")]
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::PyDeprecationWarning;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
+use tokenstile_engine::interrupt::{Interrupt, Interrupted, run};
 use tokenstile_engine::{Decided, Matcher, MatcherOptions};
 
 use crate::arguments;
 use crate::buffer::mask::MaskArray;
 use crate::capture::Capture;
 use crate::compiled::CompiledGrammar;
-use crate::draft_tree;
+use crate::detached::{Stops, Watch, detached};
+use crate::draft_tree::{Targets, Tree};
 use crate::errors;
+use crate::limits::{CancelToken, duration};
+
+/// How long a thread waits for a matcher that another one uses before it looks at signals again.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+thread_local! {
+    /// The matchers that this thread works with, by their addresses.
+    static IN_USE: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Follows one output through a grammar, token by token, and says which tokens can come next.
 ///
@@ -37,12 +51,19 @@ use crate::errors;
 /// ``terminate_without_stop_token``. A number that is too small raises ``TokenBudgetError``, which says what is enough.
 ///
 /// ``on_capture`` is called with a `Capture` as soon as it is certain, while tokens and strings are accepted.
+///
+/// Calls that take long let other threads run, and end with the exception of a signal's handler, such as
+/// ``KeyboardInterrupt``. With ``max_mask_time`` each call that fills a mask or accepts something takes at most about so many
+/// seconds and then raises ``MaskTimeoutError``; ``cancel`` is a ``CancelToken`` that ends them with ``CancelledError``.
+/// However a call was ended, no row is written and the matcher is where it was, and the same call again goes on from the work
+/// that is done.
 #[pyclass(frozen, subclass, dict, weakref, module = "tokenstile")]
 pub(crate) struct GrammarMatcher {
     matcher: Mutex<Matcher>,
     compiled_grammar: Py<CompiledGrammar>,
     words: usize,
     on_capture: Option<Py<PyAny>>,
+    stops: Stops,
 }
 
 #[pymethods]
@@ -57,8 +78,12 @@ impl GrammarMatcher {
         default_temperature = None,
         max_tokens = None,
         on_capture = None,
+        max_mask_time = None,
+        cancel = None,
     ), text_signature = "(compiled_grammar, *, override_stop_tokens=None, terminate_without_stop_token=False, \
-        max_rollback_tokens=-1, default_temperature=None, max_tokens=None, on_capture=None)")]
+        max_rollback_tokens=-1, default_temperature=None, max_tokens=None, on_capture=None, max_mask_time=None, \
+        cancel=None)")]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         compiled_grammar: &Bound<'_, PyAny>,
         override_stop_tokens: Option<&Bound<'_, PyAny>>,
@@ -67,6 +92,8 @@ impl GrammarMatcher {
         #[pyo3(from_py_with = arguments::default_temperature)] default_temperature: Option<f32>,
         max_tokens: Option<&Bound<'_, PyAny>>,
         on_capture: Option<Py<PyAny>>,
+        #[pyo3(from_py_with = arguments::max_mask_time)] max_mask_time: Option<f64>,
+        cancel: Option<Bound<'_, CancelToken>>,
     ) -> PyResult<Self> {
         let py = compiled_grammar.py();
         let compiled_grammar = compiled_grammar.cast::<CompiledGrammar>().map_err(|_| {
@@ -88,14 +115,21 @@ impl GrammarMatcher {
             default_temperature,
             max_tokens: max_tokens.map(|count| token_count("max_tokens", count)).transpose()?,
         };
+        let time = max_mask_time.map(|seconds| duration(py, "max_mask_time", seconds)).transpose()?;
+        let stops = Stops { time, cancel: cancel.map(|token| token.get().flag.clone()) };
         // Costs are found for the whole grammar at once, which takes time for a large one.
-        let matcher = py.detach(|| Matcher::with_budget(Arc::clone(compiled), options));
+        let make = || Matcher::with_budget(Arc::clone(compiled), options.clone());
+        let until_cancelled = Stops { time: None, cancel: stops.cancel.clone() };
+        let matcher = until_cancelled.run(py, |watch| run(Rc::clone(watch) as Rc<dyn Interrupt>, make))?;
         let mut matcher = matcher.map_err(|error| errors::token_budget(py, &error))?;
         if let Some(callback) = on_capture.as_ref() {
             if !callback.bind(py).is_callable() {
                 return Err(errors::argument(py, "on_capture must be callable"));
             }
-            let watched = py.detach(|| matcher.watch_captures());
+            let watch_captures = |matcher: &mut Matcher| matcher.watch_captures();
+            let watched = until_cancelled.run(py, |watch| {
+                matcher.interruptible(Rc::clone(watch) as Rc<dyn Interrupt>, watch_captures)
+            })?;
             watched.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
         }
         Ok(GrammarMatcher {
@@ -103,6 +137,7 @@ impl GrammarMatcher {
             compiled_grammar: compiled_grammar.clone().unbind(),
             words: size.div_ceil(32),
             on_capture,
+            stops,
         })
     }
 
@@ -121,7 +156,10 @@ impl GrammarMatcher {
         #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
     ) -> PyResult<bool> {
         let py = token_id.py();
-        let accepted = token_id_of(token_id)?.is_some_and(|token| self.lock(py).accept_token(token));
+        let accepted = match token_id_of(token_id)? {
+            Some(token) => self.accept(py, token)?,
+            None => false,
+        };
         self.report_captures(py)?;
         if debug_print {
             self.print_debug(py, &format!("accept_token({token_id}): {}", verdict(accepted)))?;
@@ -142,7 +180,7 @@ impl GrammarMatcher {
         let bytes = bytes_of(input_str)?;
         let py = input_str.py();
         let count = token_count.map(|count| self::token_count("token_count", count)).transpose()?;
-        let accepted = py.detach(|| self.matcher.lock().accept_bytes_as(bytes, count));
+        let accepted = self.work(py, |matcher| matcher.accept_bytes_as(bytes, count))?;
         self.report_captures(py)?;
         if debug_print {
             self.print_debug(py, &format!("accept_string({}): {}", input_str.repr()?, verdict(accepted)))?;
@@ -163,23 +201,9 @@ impl GrammarMatcher {
         #[pyo3(from_py_with = arguments::debug_print)] debug_print: bool,
     ) -> PyResult<bool> {
         let py = bitmask.py();
-        let mask = MaskArray::open(bitmask, self.words)?;
-        let row = mask.rows.get(py, index)?;
-        let matcher = self.lock(py);
-        if matcher.is_stopped() {
-            drop(matcher);
-            return Err(terminated(py));
-        }
-        // PERF: a mask that is not known can take milliseconds, which other threads need not wait for.
-        let is_known = matcher.knows_mask();
-        // SAFETY: the mask is open until the end of the function; who else may use the row is the caller's to see to,
-        // as with every function that writes into an array.
-        let fill = |mut matcher: MutexGuard<'_, Matcher>| unsafe { row.fill(|row| matcher.fill_mask(row)) };
-        let is_restricted = if is_known {
-            fill(matcher)
-        } else {
-            drop(matcher);
-            py.detach(|| fill(self.lock_detached()))
+        let is_restricted = match self.fill_if_known(bitmask, index)? {
+            Some(is_restricted) => is_restricted,
+            None => self.fill(bitmask, index)?,
         };
         if debug_print {
             let what = if is_restricted { "some tokens are forbidden" } else { "all tokens are allowed" };
@@ -212,26 +236,22 @@ impl GrammarMatcher {
         #[pyo3(from_py_with = arguments::time_threshold)] time_threshold: f64,
         temperatures: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let arrays = draft_tree::Arrays::open(
-            [retrieve_next_token, retrieve_next_sibling, draft_tokens],
-            token_bitmask,
-            temperatures,
-            self.words,
-        )?;
-        arrays.traverse(draft_tokens.py(), &self.matcher, time_threshold)
+        let py = draft_tokens.py();
+        let tree = Tree::read([retrieve_next_token, retrieve_next_sibling, draft_tokens])?;
+        let open = || Targets::open(token_bitmask, temperatures, tree.len(), self.words);
+        // An error is told before the work, and what is written is looked at again after it.
+        drop(open()?);
+        let found = tree.traverse(py, self, time_threshold)?;
+        found.write(py, &open()?, tree.len())?;
+        Ok(found.is_finished())
     }
 
     /// The longest string that every continuation begins with; it can be appended without asking the model.
     ///
     /// Use ``accept_string`` to take it. The string ends at a whole character.
     fn find_jump_forward_string(&self, py: Python<'_>) -> PyResult<String> {
-        let mut matcher = self.lock(py);
-        if matcher.is_stopped() {
-            drop(matcher);
-            return Err(terminated(py));
-        }
-        let bytes = matcher.jump_forward();
-        drop(matcher);
+        let forced = |matcher: &mut Matcher| (!matcher.is_stopped()).then(|| matcher.jump_forward());
+        let bytes = self.work(py, forced)?.ok_or_else(|| terminated(py))?;
         let whole = match std::str::from_utf8(&bytes) {
             Ok(_) => bytes.len(),
             Err(error) => error.valid_up_to(),
@@ -246,7 +266,7 @@ impl GrammarMatcher {
     /// it takes and whether it ``may_end`` here. Control tokens count where the grammar names them; stop tokens, budgets
     /// and bounds of rules do not count. For people and statistics: it takes longer than a mask.
     fn count_decided_tokens<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let decided = py.detach(|| self.matcher.lock().decided_tokens());
+        let decided = self.work_untimed(py, |matcher| matcher.decided_tokens())?;
         let counts = dict_of_decided(py, &decided.tokens)?;
         let terminals = decided.terminals.iter().map(|terminal| {
             let counts = dict_of_decided(py, &terminal.tokens)?;
@@ -265,12 +285,11 @@ impl GrammarMatcher {
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::num_tokens)] num_tokens: i64,
     ) -> PyResult<()> {
-        let result = usize::try_from(num_tokens).ok().map(|steps| self.lock(py).rollback(steps));
-        match result {
-            Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(errors::matcher(py, error.to_string())),
-            None => Err(errors::argument(py, format!("num_tokens must not be negative, not {num_tokens}"))),
-        }
+        let Ok(steps) = usize::try_from(num_tokens) else {
+            return Err(errors::argument(py, format!("num_tokens must not be negative, not {num_tokens}")));
+        };
+        let result = self.lock(py)?.rollback(steps);
+        result.map_err(|error| errors::matcher(py, error.to_string()))
     }
 
     /// How many of ``token_ids``, from the first on, would be accepted one after the other. Nothing moves.
@@ -281,7 +300,7 @@ impl GrammarMatcher {
             let Some(token) = token_id_of(&token?)? else { break };
             tokens.push(token);
         }
-        Ok(self.lock(py).validate_tokens(&tokens))
+        self.work(py, |matcher| matcher.validate_tokens(&tokens))
     }
 
     /// The texts that rules with the option ``capture`` have matched, with their names, in order of completion.
@@ -293,7 +312,7 @@ impl GrammarMatcher {
         py: Python<'py>,
         #[pyo3(from_py_with = arguments::deduplicate)] deduplicate: bool,
     ) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
-        let captures = py.detach(|| self.matcher.lock().captures(deduplicate));
+        let captures = self.work_untimed(py, |matcher| matcher.captures(deduplicate))?;
         let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
         Ok(captures.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect())
     }
@@ -305,47 +324,49 @@ impl GrammarMatcher {
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::deduplicate)] deduplicate: bool,
     ) -> PyResult<Vec<Capture>> {
-        let captures = py.detach(|| self.matcher.lock().capture_spans(deduplicate));
+        let captures = self.work_untimed(py, |matcher| matcher.capture_spans(deduplicate))?;
         let captures = captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))?;
         Ok(captures.into_iter().map(Capture::from).collect())
     }
 
     /// How many tokens may still come, the stop token included; None without ``max_tokens``.
     #[getter]
-    fn tokens_left(&self, py: Python<'_>) -> Option<u32> {
-        self.lock(py).tokens_left()
+    fn tokens_left(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        Ok(self.lock(py)?.tokens_left())
     }
 
     /// How many tokens are enough to complete the output from here; None without ``max_tokens``.
     #[getter]
-    fn tokens_needed(&self, py: Python<'_>) -> Option<u32> {
-        self.lock(py).tokens_needed()
+    fn tokens_needed(&self, py: Python<'_>) -> PyResult<Option<u32>> {
+        self.work_untimed(py, |matcher| matcher.tokens_needed())
     }
 
     /// Whether the output has ended: by a stop token, or by completion if ``terminate_without_stop_token``.
-    fn is_terminated(&self, py: Python<'_>) -> bool {
-        self.lock(py).is_terminated()
+    fn is_terminated(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.is_terminated())
     }
 
     /// Whether the output so far is complete, so that a stop token would fit.
-    fn is_completed(&self, py: Python<'_>) -> bool {
-        self.lock(py).is_completed()
+    fn is_completed(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.is_completed())
     }
 
     /// Go back to the beginning.
-    fn reset(&self, py: Python<'_>) {
-        self.lock(py).reset();
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.lock(py)?.reset();
+        Ok(())
     }
 
     /// A second matcher at the same place, that moves on its own.
-    fn fork(&self, py: Python<'_>) -> Self {
-        let matcher = self.lock(py).fork();
-        GrammarMatcher {
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        let matcher = self.lock(py)?.fork();
+        Ok(GrammarMatcher {
             matcher: Mutex::new(matcher),
             compiled_grammar: self.compiled_grammar.clone_ref(py),
             words: self.words,
             on_capture: self.on_capture.as_ref().map(|callback| callback.clone_ref(py)),
-        }
+            stops: self.stops.clone(),
+        })
     }
 
     /// Always -1: any number of tokens can be rolled back.
@@ -357,14 +378,20 @@ impl GrammarMatcher {
 
     /// The sampling temperature that the grammar advises here, or the default one, or None.
     #[getter]
-    fn temperature(&self, py: Python<'_>) -> Option<f32> {
-        self.lock(py).temperature()
+    fn temperature(&self, py: Python<'_>) -> PyResult<Option<f32>> {
+        Ok(self.lock(py)?.temperature())
+    }
+
+    /// How many seconds a call may take, if that was said.
+    #[getter]
+    fn max_mask_time(&self) -> Option<f64> {
+        self.stops.time.map(|time| time.as_secs_f64())
     }
 
     /// The tokens that end the output.
     #[getter]
-    fn stop_token_ids(&self, py: Python<'_>) -> Vec<u32> {
-        self.lock(py).stop_token_ids().to_vec()
+    fn stop_token_ids(&self, py: Python<'_>) -> PyResult<Vec<u32>> {
+        Ok(self.lock(py)?.stop_token_ids().to_vec())
     }
 
     /// The compiled grammar that it follows.
@@ -374,18 +401,18 @@ impl GrammarMatcher {
     }
 
     #[pyo3(name = "_debug_print_internal_state")]
-    fn debug_state(&self, py: Python<'_>) -> String {
-        let matcher = self.lock(py);
-        format!(
+    fn debug_state(&self, py: Python<'_>) -> PyResult<String> {
+        let matcher = self.lock(py)?;
+        Ok(format!(
             "steps: {}, completed: {}, terminated: {}",
             matcher.history_len(),
             matcher.is_completed(),
             matcher.is_terminated()
-        )
+        ))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<GrammarMatcher {}>", self.debug_state(py))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<GrammarMatcher {}>", self.debug_state(py)?))
     }
 }
 
@@ -405,29 +432,134 @@ fn dict_of_decided<'py>(py: Python<'py>, decided: &Decided) -> PyResult<Bound<'p
 impl GrammarMatcher {
     /// Writes a line for `debug_print` to Python's standard error: what was done, and where the matcher stands now.
     pub(crate) fn print_debug(&self, py: Python<'_>, what: &str) -> PyResult<()> {
-        let line = format!("tokenstile: {what}; {}\n", self.debug_state(py));
+        let line = format!("tokenstile: {what}; {}\n", self.debug_state(py)?);
         py.import("sys")?.getattr("stderr")?.call_method1("write", (line,))?;
         Ok(())
     }
 
-    /// The matcher, once nobody else uses it.
-    pub(crate) fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Matcher> {
-        self.matcher.lock_py_attached(py)
+    /// The matcher, once nobody else uses it. What is done with it must not wait for anybody.
+    #[inline]
+    pub(crate) fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Matcher>> {
+        match self.matcher.try_lock() {
+            Some(matcher) => Ok(matcher),
+            None => self.wait(py),
+        }
+    }
+
+    #[cold]
+    fn wait(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Matcher>> {
+        self.check_use(py)?;
+        loop {
+            detached(py, || drop(self.matcher.try_lock_for(BETWEEN_LOOKS)))?;
+            py.check_signals()?;
+            if let Some(matcher) = self.matcher.try_lock() {
+                return Ok(matcher);
+            }
+        }
+    }
+
+    /// Fails if this thread works with the matcher already, and would wait for itself.
+    pub(crate) fn check_use(&self, py: Python<'_>) -> PyResult<()> {
+        if IN_USE.with_borrow(|all| all.contains(&std::ptr::from_ref(self).addr())) {
+            let message = "a handler of a signal cannot use the matcher whose call it interrupts";
+            return Err(errors::matcher(py, message));
+        }
+        Ok(())
+    }
+
+    /// The matcher, if nobody else uses it.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Matcher>> {
+        self.matcher.try_lock()
+    }
+
+    /// Does `work` with the matcher, without the GIL, until there is a reason to stop. Then the matcher is as it was.
+    pub(crate) fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        mut work: impl FnMut(&mut Matcher) -> T + Send,
+    ) -> PyResult<T> {
+        self.check_use(py)?;
+        self.stops.run(py, |watch| self.work_detached(watch, &mut work))
+    }
+
+    /// The same for what does not go on from the work that was done, and may therefore take as long as it takes.
+    pub(crate) fn work_untimed<T: Send>(
+        &self,
+        py: Python<'_>,
+        mut work: impl FnMut(&mut Matcher) -> T + Send,
+    ) -> PyResult<T> {
+        self.check_use(py)?;
+        let stops = Stops { time: None, cancel: self.stops.cancel.clone() };
+        stops.run(py, |watch| self.work_detached(watch, &mut work))
+    }
+
+    /// The same for threads that do not hold the GIL.
+    pub(crate) fn work_detached<T>(
+        &self,
+        watch: &Rc<Watch>,
+        work: impl FnOnce(&mut Matcher) -> T,
+    ) -> Result<T, Interrupted> {
+        let mut matcher = loop {
+            match self.matcher.try_lock_for(BETWEEN_LOOKS) {
+                Some(matcher) => break matcher,
+                None if watch.is_due() => return Err(Interrupted),
+                None => {}
+            }
+        };
+        IN_USE.with_borrow_mut(|all| all.push(std::ptr::from_ref(self).addr()));
+        let result = matcher.interruptible(Rc::clone(watch) as Rc<dyn Interrupt>, work);
+        IN_USE.with_borrow_mut(Vec::pop);
+        result
+    }
+
+    /// What stops its calls.
+    pub(crate) fn stops(&self) -> &Stops {
+        &self.stops
+    }
+
+    /// Whether its mask is known, and nobody is at work with it.
+    pub(crate) fn knows_mask(&self) -> bool {
+        self.try_lock().is_some_and(|matcher| matcher.knows_mask())
+    }
+
+    fn accept(&self, py: Python<'_>, token: u32) -> PyResult<bool> {
+        let known = self.lock(py)?.accept_known_token(token);
+        known.map_or_else(|| self.work(py, |matcher| matcher.accept_token(token)), Ok)
+    }
+
+    /// Fills a row with the mask if it is known.
+    fn fill_if_known(&self, bitmask: &Bound<'_, PyAny>, index: isize) -> PyResult<Option<bool>> {
+        let py = bitmask.py();
+        let mask = MaskArray::open(bitmask, self.words)?;
+        let row = mask.rows.get(py, index)?;
+        // SAFETY: the mask is open until the end of the function, and the GIL is held; who else may use the row is the
+        // caller's to see to, as with every function that writes into an array.
+        unsafe { row.fill_if(|row| self.lock(py).map(|it| it.fill_known_mask(row)).transpose()) }.transpose()
+    }
+
+    /// Finds the mask, and then writes it into a row.
+    fn fill(&self, bitmask: &Bound<'_, PyAny>, index: isize) -> PyResult<bool> {
+        let py = bitmask.py();
+        let mut content = vec![0; self.words];
+        let is_restricted =
+            self.work(py, |matcher| (!matcher.is_stopped()).then(|| matcher.fill_mask(&mut content)))?;
+        let is_restricted = is_restricted.ok_or_else(|| terminated(py))?;
+        // What it looked like before may have changed since.
+        let mask = MaskArray::open(bitmask, self.words)?;
+        let row = mask.rows.get(py, index)?;
+        // SAFETY: as above.
+        unsafe { row.write(&content) };
+        Ok(is_restricted)
     }
 
     /// Calls ``on_capture`` with what has become certain. The matcher is not locked meanwhile: the callback may use it.
     pub(crate) fn report_captures(&self, py: Python<'_>) -> PyResult<()> {
         let Some(callback) = &self.on_capture else { return Ok(()) };
-        let captures = py.detach(|| self.matcher.lock().new_captures());
+        let captures = self.work_untimed(py, Matcher::new_captures)?;
         for capture in captures.map_err(|error| errors::grammar(py, &error, errors::Source::Grammar))? {
             callback.call1(py, (Capture::from(capture),))?;
         }
         Ok(())
-    }
-
-    /// The matcher, for threads that do not hold the GIL.
-    pub(crate) fn lock_detached(&self) -> MutexGuard<'_, Matcher> {
-        self.matcher.lock()
     }
 
     /// The words of a row of its masks.

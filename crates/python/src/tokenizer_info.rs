@@ -19,6 +19,7 @@ use tokenstile_engine::vocab::{
 };
 
 use crate::arguments;
+use crate::detached::detached;
 use crate::errors;
 
 /// A vocabulary with what goes with it.
@@ -97,7 +98,7 @@ impl TokenizerInfo {
         special_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
         let options = file_options(vocab_size, stop_token_ids, special_token_ids);
-        Self::wrap(py, py.detach(move || tokenizer_json::from_file(&path, options)))
+        Self::wrap(py, detached(py, move || tokenizer_json::from_file(&path, options))?)
     }
 
     #[staticmethod]
@@ -109,7 +110,7 @@ impl TokenizerInfo {
         special_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
         let options = file_options(vocab_size, stop_token_ids, special_token_ids);
-        Self::wrap(py, py.detach(|| tokenizer_json::from_text(text, options)))
+        Self::wrap(py, detached(py, || tokenizer_json::from_text(text, options))?)
     }
 
     #[staticmethod]
@@ -122,7 +123,7 @@ impl TokenizerInfo {
         special_token_ids: Option<Vec<u32>>,
     ) -> PyResult<Self> {
         let options = file_options(vocab_size, stop_token_ids, special_token_ids);
-        Self::wrap(py, py.detach(move || tiktoken::from_file(&path, &special_tokens, options)))
+        Self::wrap(py, detached(py, move || tiktoken::from_file(&path, &special_tokens, options))?)
     }
 
     #[staticmethod]
@@ -130,7 +131,7 @@ impl TokenizerInfo {
         py: Python<'_>,
         #[pyo3(from_py_with = arguments::text)] text: &str,
     ) -> PyResult<Self> {
-        Self::wrap(py, py.detach(|| Vocab::from_saved_json(text)))
+        Self::wrap(py, detached(py, || Vocab::from_saved_json(text))?)
     }
 
     /// The kind's number and the prefix space that the steps of a `tokenizer.json` tell.
@@ -152,8 +153,8 @@ impl TokenizerInfo {
         Ok(detect::kind_of_names(texts).map(VocabKind::as_number))
     }
 
-    fn serialize_json(&self, py: Python<'_>) -> String {
-        py.detach(|| self.vocab.to_saved_json())
+    fn serialize_json(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || self.vocab.to_saved_json())
     }
 
     fn dump_metadata(&self) -> String {

@@ -207,10 +207,34 @@ impl TokenBudget {
 
     /// Whether no token can become too dear where `left` tokens are left.
     pub(crate) fn is_far(&self, generation: &Generation, config: SetId, left: u32) -> bool {
+        self.is_far_at(generation, self.cost(generation, config), left)
+    }
+
+    /// Whether it is known that no token can become too dear where `left` tokens are left.
+    pub(crate) fn is_known_far(&self, generation: &Generation, config: SetId, left: u32) -> bool {
+        let cost = self.completion.known_cost(generation, config);
+        cost.is_some_and(|cost| self.is_far_at(generation, cost, left))
+    }
+
+    fn is_far_at(&self, generation: &Generation, cost: Cost, left: u32) -> bool {
         let growth = self.completion.nodes.growth(generation.longest_token() as usize);
-        let Cost { most, after_token, .. } = self.cost(generation, config);
+        let Cost { most, after_token, .. } = cost;
         let most_after = after_token.min(most + growth) + Self::set_aside(generation);
         most_after + u32::from(self.needs_stop) < left
+    }
+
+    /// Whether it is known that what is left after a step for `tokens` of `left` is enough from `config` on. Only where items
+    /// are not compared.
+    pub(crate) fn is_known_affordable(
+        &self,
+        generation: &Generation,
+        config: SetId,
+        tokens: u32,
+        left: u32,
+    ) -> bool {
+        let after = left.checked_sub(tokens).and_then(|left| left.checked_sub(u32::from(self.needs_stop)));
+        let cost = self.completion.known_cost(generation, config);
+        after.zip(cost).is_some_and(|(after, cost)| cost.least <= after)
     }
 
     /// Whether a row has a token that is text.

@@ -23,6 +23,7 @@ use super::kept::Limits;
 use super::plain::{Configs, PlainText, Usual};
 use crate::config::SetId;
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::mask::{Row, clear_bit, has_bit, set_bit};
 use crate::vocab::TokenId;
 use crate::vocab::plain_rows::count_characters;
@@ -194,6 +195,7 @@ impl<'b> Narrowing<'b> {
         let mut left = MOST_UNUSUAL;
         let mut stack = vec![start];
         while let Some(place) = stack.pop() {
+            interrupt::poll(1);
             // From the usual place only some characters lead elsewhere.
             let is_usual = generation.without_texts(place.config) == usual.config;
             for child in trie.children(place.node) {
@@ -269,6 +271,7 @@ impl<'b> Narrowing<'b> {
         let trie = self.generation.tokens().index().trie();
         let mut others = Vec::new();
         while let Some(place) = stack.pop() {
+            interrupt::poll(1);
             if self.decide_text(trie, place, row) {
                 others.push(place);
                 continue;
@@ -287,6 +290,7 @@ impl<'b> Narrowing<'b> {
         let mut stack: Vec<(Place, bool)> =
             places.into_iter().map(|place| (place, self.is_text(trie, place, kinds))).collect();
         while let Some((place, is_text)) = stack.pop() {
+            interrupt::poll(1);
             for child in trie.children(place.node) {
                 if is_text && index.shapes().characters_at(child) & !kinds == 0 {
                     continue;

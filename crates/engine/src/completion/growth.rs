@@ -12,6 +12,7 @@ use tokenstile_grammar::members::MostNeeded;
 
 use super::NodeCosts;
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::terminal::{NO_END, Shortest, TerminalId};
 
 /// Tokens with more bytes than this are taken for several.
@@ -159,6 +160,7 @@ impl Sizes<'_> {
         loop {
             let mut is_stable = true;
             for id in (0..machine.nodes.len()).rev() {
+                interrupt::poll(1);
                 let cost = self.after_bytes(id, known, &costs, &edges[id], &after_tags);
                 if cost > costs[id] {
                     costs[id] = cost;
@@ -334,6 +336,7 @@ fn least_bytes(generation: &Generation, shortest: &mut Shortest) -> Vec<u32> {
     loop {
         let mut is_stable = true;
         for (id, node) in machine.nodes.iter().enumerate().rev() {
+            interrupt::poll(1);
             let at = |node: NodeId| least[node.0 as usize];
             let mut best = if node.accepting && node.next().is_none() { 0 } else { NO_END };
             for edge in &node.edges {

@@ -34,6 +34,7 @@ pub(crate) use nodes::NodeCosts;
 use crate::budget::Kept;
 use crate::config::{Item, PartCosts, PlaceCosts, SetId, Symbol, SymbolKind};
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::terminal::{NO_END, Shortest, Speller, TerminalId};
 use crate::vocab::TokenId;
 use crate::vocab::trie::Trie;
@@ -126,6 +127,14 @@ impl Completion {
             known.accounted = bytes;
         }
         cost
+    }
+
+    /// The cost of a configuration if it is known, nobody is just finding one out, and rules count no tokens.
+    pub(crate) fn known_cost(&self, generation: &Generation, config: SetId) -> Option<Cost> {
+        if generation.machine().counts_tokens {
+            return None;
+        }
+        self.known.try_lock()?.sets.get(&config).copied()
     }
 
     /// The cost of a configuration where tokens may join its parts; [`NO_END`] if that is not known.
@@ -234,6 +243,7 @@ impl Completion {
         let sets = generation.sets();
         let mut stack = vec![config];
         while let Some(&set) = stack.last() {
+            interrupt::poll(1);
             let waiting = stack.len();
             if !known.sets.contains_key(&set) {
                 stack.extend(sets.parts(set).filter(|part| !known.sets.contains_key(part)));

@@ -12,6 +12,7 @@ use super::Parts;
 use super::growth::{Growth, growth, needs_keys};
 use crate::config::{PartCosts, PlaceCosts};
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::terminal::{NO_END, Shortest, Speller};
 use crate::vocab::TokenId;
 
@@ -201,6 +202,7 @@ impl<'s> Solver<'s> {
 
     fn settle(&mut self, machine: &Machine) {
         while let Some(id) = self.waiting.pop_front().or_else(|| self.lists_waiting.pop_front()) {
+            interrupt::poll(1);
             self.is_waiting[id.0 as usize] = false;
             let cost = self.compute(id);
             if cost >= self.costs.nodes[id.0 as usize] {

@@ -11,6 +11,7 @@ use super::lists::{Move, Target};
 use super::sets::{Holes, Items, SetDraft, SetId};
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::small::SmallMap;
 use crate::terminal::TerminalId;
 
@@ -113,6 +114,7 @@ impl<'g> Closer<'g> {
         let mut stack: SmallVec<[(NodeId, u32); 8]> = starts.into_iter().collect();
         let several = stack.len() > 1;
         while let Some((id, count)) = stack.pop() {
+            interrupt::poll(1);
             let node = machine.node(id);
             let leads_on = several || !node.jumps.is_empty() || node.next().is_some();
             if leads_on && !seen.insert((id, count), ()) {

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::sets::{Item, Items, SetId};
 use super::symbol::Symbol;
 use crate::generation::Generation;
+use crate::interrupt;
 
 impl Generation {
     /// What a set is worth, where it is known what its rests are. `plain` is what a set is worth without looking at these;
@@ -18,6 +19,7 @@ impl Generation {
     ) -> V {
         let mut stack = vec![set];
         while let Some(&at) = stack.last() {
+            interrupt::poll(1);
             let waiting = stack.len();
             if !known.contains_key(&at) {
                 if let Some(value) = plain(at) {

@@ -8,6 +8,7 @@ use super::close::Closer;
 use super::sets::SetId;
 use super::symbol::{Symbol, SymbolKind};
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::terminal::TerminalId;
 use crate::vocab::TokenId;
 
@@ -75,6 +76,7 @@ impl Generation {
     #[cold]
     fn compute_step(&self, config: SetId, byte: u8) -> SetId {
         let sets = self.sets();
+        interrupt::poll(1 + sets.items(config).len());
         let mut closer = Closer::new(self);
         for &(symbol, rest) in sets.items(config) {
             let SymbolKind::Terminal(state) = symbol.kind() else { continue };
@@ -119,12 +121,25 @@ impl Generation {
     pub(crate) fn step_bytes(&self, config: SetId, bytes: &[u8]) -> SetId {
         let mut at = config;
         for &byte in bytes {
+            interrupt::poll(1);
             at = self.step(self.before_byte(at, byte), byte);
             if at == SetId::DEAD {
                 break;
             }
         }
         if self.can_differ(at) { at } else { SetId::DEAD }
+    }
+
+    /// The same where all steps are known, for grammars that compare no items.
+    pub(crate) fn known_step_bytes(&self, config: SetId, bytes: &[u8]) -> Option<SetId> {
+        let mut at = config;
+        for &byte in bytes {
+            at = self.sets().known_step(at, byte)?;
+            if at == SetId::DEAD {
+                break;
+            }
+        }
+        Some(at)
     }
 
     /// A range of bytes, cut where the terminals of `config` begin to do something else.

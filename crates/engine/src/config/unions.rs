@@ -14,6 +14,7 @@ use smallvec::SmallVec;
 
 use super::sets::{Item, Items, SetDraft, SetId, Sets};
 use super::symbol::Symbol;
+use crate::interrupt;
 use crate::seldom::Seldom;
 use crate::store::sync::{AtomicU32, Ordering};
 
@@ -68,6 +69,7 @@ impl Sets {
         }
         let (mut pairs, mut stack) = (0, vec![(a, b)]);
         while let Some(&(a, b)) = stack.last() {
+            interrupt::poll(1 + self.items(a).len());
             let waiting = stack.len();
             let mut draft = SetDraft {
                 items: Items::new(),

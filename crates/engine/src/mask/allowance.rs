@@ -14,6 +14,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::Sets;
+use crate::interrupt;
 
 /// The allowance of a mask is spent: what was found so far is not all, and nothing it led to may be kept.
 pub(super) struct Spent;
@@ -33,9 +34,10 @@ impl Allowance {
         Allowance { left: Cell::new(steps), sets: Cell::new(sets.memory_bytes()) }
     }
 
-    /// Takes so many steps.
+    /// Takes so many steps, and stops the walk if somebody wants it to.
     #[inline]
     pub(super) fn take(&self, steps: usize) {
+        interrupt::poll(steps);
         self.left.set(self.left.get().saturating_sub(steps));
     }
 

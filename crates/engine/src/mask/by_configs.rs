@@ -11,6 +11,9 @@
 //! Steps are remembered, because most tokens come to configurations that others have come to. Where they do not, there would be
 //! as many to remember as the trie has nodes. So beyond a bound the walk goes on in tables of its own, which are dropped when
 //! they have grown as much again: nothing but the path from the root has to be carried over.
+//!
+//! A walk that is [interrupted](crate::interrupt) is put by, and goes on from there when its mask is asked for again. So each
+//! visit of a node may be made twice.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,6 +23,7 @@ use super::walk::{WalkStack, walk_terminal};
 use crate::carry::Carrier;
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::{NodeIndex, Trie};
 
@@ -36,12 +40,16 @@ impl Room {
     const USUAL: Self = Room { kept: 8 << 20, own: 24 << 20 };
 }
 
+/// What a visit of a node takes, in the units of interrupts.
+const UNITS_A_NODE: usize = 4;
+
 /// Where fewer than one of so many tokens is not yet known to fit, it is looked for further down.
 const WORTH_A_WALK: usize = 8;
 
 /// A node on the path from the root.
 #[derive(Clone, Copy)]
 struct Place {
+    node: NodeIndex,
     /// The end of its subtree.
     end: NodeIndex,
     config: SetId,
@@ -49,18 +57,35 @@ struct Place {
     is_taken: bool,
 }
 
-/// A walk over all tokens.
+/// A walk over all tokens of a configuration.
 struct ConfigWalk<'g> {
     generation: &'g Generation,
+    config: SetId,
+    at: WalkState,
+    room: Room,
+    stack: WalkStack,
+}
+
+/// How far a walk has come.
+#[derive(Default)]
+pub(crate) struct WalkState {
     /// The tables in use in place of those of the grammar.
     own: Option<Arc<Generation>>,
-    room: Room,
     /// The size at which these tables are full.
     full: usize,
     path: Vec<Place>,
     /// The tokens that are known to fit, by their places in the trie.
     fitting: Places,
-    stack: WalkStack,
+    /// The node to go on with.
+    node: NodeIndex,
+}
+
+impl Drop for ConfigWalk<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.generation.put_by().keep_walk(self.config, std::mem::take(&mut self.at));
+        }
+    }
 }
 
 impl Generation {
@@ -76,54 +101,58 @@ impl Generation {
 
     fn mask_in_room(&self, config: SetId, mut alive: Vec<u32>, room: Room) -> Mask {
         let trie = self.tokens().index().trie();
-        let mut walk = ConfigWalk {
-            generation: self,
-            own: None,
-            room,
-            full: self.bytes_of_steps().saturating_add(room.kept),
-            path: vec![Place { end: trie.end(Trie::ROOT), config, is_taken: false }],
-            fitting: Places::none_of(trie.tokens().len()),
-            stack: WalkStack::new(),
-        };
+        let start = Place { node: Trie::ROOT, end: trie.end(Trie::ROOT), config, is_taken: false };
+        let at =
+            self.masks_put_by().and_then(|put_by| put_by.take_walk(config)).unwrap_or_else(|| WalkState {
+                own: None,
+                full: self.bytes_of_steps().saturating_add(room.kept),
+                path: vec![start],
+                fitting: Places::none_of(trie.tokens().len()),
+                node: Trie::ROOT,
+            });
+        let mut walk = ConfigWalk { generation: self, config, at, room, stack: WalkStack::new() };
         walk.run(trie);
-        alive.extend(walk.fitting.iter().map(|place| trie.tokens()[place]));
+        alive.extend(walk.at.fitting.iter().map(|place| trie.tokens()[place]));
         Mask::new(self.words(), &[], alive)
     }
 }
 
 impl ConfigWalk<'_> {
     fn run(&mut self, trie: &Trie) {
-        let (mut node, end) = (Trie::ROOT + 1, trie.end(Trie::ROOT));
-        self.take_staying(trie, Trie::ROOT, None);
-        while node < end {
-            node = self.visit(trie, node);
+        if self.at.node == Trie::ROOT {
+            self.take_staying(trie, Trie::ROOT, None);
+            self.at.node = Trie::ROOT + 1;
+        }
+        while self.at.node < trie.end(Trie::ROOT) {
+            interrupt::poll(UNITS_A_NODE);
+            self.at.node = self.visit(trie, self.at.node);
             self.make_room();
         }
     }
 
     /// Reads the byte of a node, all nodes above which fit. The node to go on with.
     fn visit(&mut self, trie: &Trie, node: NodeIndex) -> NodeIndex {
-        if self.fitting.has_all(trie.token_range(node)) {
+        if self.at.fitting.has_all(trie.token_range(node)) {
             return trie.end(node);
         }
-        while self.path.last().is_some_and(|place| place.end <= node) {
-            self.path.pop();
+        while self.at.path.last().is_some_and(|place| place.end <= node || place.node >= node) {
+            self.at.path.pop();
         }
-        let tables = self.own.as_deref().unwrap_or(self.generation);
-        let Some(&before) = self.path.last() else { return trie.end(Trie::ROOT) };
+        let tables = self.at.own.as_deref().unwrap_or(self.generation);
+        let Some(&before) = self.at.path.last() else { return trie.end(Trie::ROOT) };
         let config = tables.step_in_token(before.config, trie.byte(node));
         if config == SetId::DEAD {
             return trie.end(node);
         }
         let own = trie.token_range_of(node);
         if !own.is_empty() && tables.can_differ(config) {
-            self.fitting.add(own);
+            self.at.fitting.add(own);
         }
         if !trie.is_leaf(node) {
             let tokens = trie.token_range(node);
             let most = tokens.len() - tokens.len() / WORTH_A_WALK;
-            let is_taken = self.fitting.count(tokens) <= most;
-            self.path.push(Place { end: trie.end(node), config, is_taken });
+            let is_taken = self.at.fitting.count(tokens) <= most;
+            self.at.path.push(Place { node, end: trie.end(node), config, is_taken });
             if is_taken {
                 self.take_staying(trie, node, Some(before).filter(|before| before.is_taken));
             }
@@ -134,9 +163,9 @@ impl ConfigWalk<'_> {
     /// Takes the tokens under a node, the last on the path, that stay in a terminal which is read there. Those of the terminals
     /// that were read at the place before are taken.
     fn take_staying(&mut self, trie: &Trie, node: NodeIndex, before: Option<Place>) {
-        let tables = self.own.as_deref().unwrap_or(self.generation);
+        let tables = self.at.own.as_deref().unwrap_or(self.generation);
         let (sets, terminals) = (tables.sets(), tables.terminals());
-        let Some(&Place { config, .. }) = self.path.last() else { return };
+        let Some(&Place { config, .. }) = self.at.path.last() else { return };
         let byte = trie.byte(node);
         let went_on = |state: TerminalId| {
             before.is_some_and(|before| {
@@ -153,7 +182,7 @@ impl ConfigWalk<'_> {
             if went_on(state) || terminals.plain(state).is_some() {
                 continue;
             }
-            let fitting = &mut self.fitting;
+            let fitting = &mut self.at.fitting;
             let mut on_tokens = |node: NodeIndex, _: &[u32]| fitting.add(trie.token_range_of(node));
             walk_terminal(terminals, trie, node, state, &mut self.stack, &mut on_tokens, &mut |_, _| {});
         }
@@ -161,21 +190,21 @@ impl ConfigWalk<'_> {
 
     /// Goes on in other tables if those in use are full.
     fn make_room(&mut self) {
-        let tables = self.own.as_deref().unwrap_or(self.generation);
-        if tables.bytes_of_steps() <= self.full {
+        let tables = self.at.own.as_deref().unwrap_or(self.generation);
+        if tables.bytes_of_steps() <= self.at.full {
             return;
         }
         let fresh = self.generation.anew();
         let mut carrier = Carrier::new(tables, &fresh);
-        for place in &mut self.path {
-            place.config = carrier.carry(place.config);
-        }
-        self.full = fresh.bytes_of_steps().saturating_add(self.room.own);
-        self.own = Some(fresh);
+        let configs: Vec<SetId> = self.at.path.iter().map(|place| carrier.carry(place.config)).collect();
+        self.at.path.iter_mut().zip(configs).for_each(|(place, config)| place.config = config);
+        self.at.full = fresh.bytes_of_steps().saturating_add(self.room.own);
+        self.at.own = Some(fresh);
     }
 }
 
 /// Some of the places of a list.
+#[derive(Default)]
 struct Places(Vec<u64>);
 
 impl Places {

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::allowance::Spent;
 use super::counted::FarBounded;
+use super::put_by::UnderWay;
 use super::shared::{Lost, PartKey, TableKey};
 use super::table::{Narrowed, TerminalTable, excluded_nodes, tokens_under};
 use super::tokens::{Mask, Part, Parts};
@@ -51,6 +52,11 @@ impl KeptMask {
             let stays = |&token: &u32| !generation.may_leave(config, text(token));
             stops.iter().all(stays) && !self.mask.is_within(stops)
         })
+    }
+
+    /// Whether it is known that the vocabulary's stop tokens would be nothing but text.
+    pub(crate) fn has_known_plain_stops(&self) -> bool {
+        self.has_plain_stops.get() == Some(&true)
     }
 
     pub(crate) fn memory_bytes(&self) -> usize {
@@ -104,6 +110,16 @@ impl Generation {
         if let Some(forgetful) = self.forgetful(config) {
             return self.take_unfit(config, self.kept_mask(forgetful));
         }
+        let under_way = UnderWay::new(self, config);
+        let mask = if under_way.is_to_be_read() { Err(Spent) } else { self.walk_for_mask(config) };
+        let mask = mask.unwrap_or_else(|Spent| self.read_all_tokens(config));
+        let kept = self.keep_fitting(config, mask);
+        under_way.finish();
+        kept
+    }
+
+    /// The mask of a configuration that is found along its terminals.
+    fn walk_for_mask(&self, config: SetId) -> Result<Mask, Spent> {
         let nodes = self.tokens().index().trie().end(Trie::ROOT) as usize;
         let allowance = self.failures().allowance(nodes, self.sets());
         // Nobody waits as long for any mask as for the first.
@@ -111,8 +127,7 @@ impl Generation {
         let nesting = if is_first { Nesting::in_place(&allowance) } else { Nesting::outermost(&allowance) };
         let found = self.walk_items(config, Walker::new(self, nesting)).finish_mask();
         self.failures().note(found.is_ok());
-        let mask = found.unwrap_or_else(|Spent| self.read_all_tokens(config));
-        self.keep_fitting(config, mask)
+        found
     }
 
     /// The mask of a configuration that is found by reading all tokens.

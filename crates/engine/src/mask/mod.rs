@@ -6,7 +6,8 @@
 //! nearly always on its top alone, so the result is kept for the top ([`compute`]), and the few tokens that reach
 //! further down are followed for each configuration.
 //!
-//! Where that would be too much work ([`allowance`]), all tokens are read instead ([`by_configs`]).
+//! Where that would be too much work ([`allowance`]), all tokens are read instead ([`by_configs`]). Masks that are interrupted
+//! go on from where they had come to ([`put_by`]).
 //!
 //! - [`tokens`]: a set of tokens as it is kept; [`rows`]: rows of bits, each kept once.
 //! - [`fan`]: the terminals of a configuration and the bytes that they take.
@@ -26,6 +27,7 @@ mod decided;
 mod doubtful;
 mod fan;
 mod near;
+mod put_by;
 mod rows;
 mod shapes;
 mod shared;
@@ -43,6 +45,7 @@ pub(crate) use compute::KeptMask;
 pub use decided::{Decided, DecidedByTerminal, DecidedTokens};
 pub(crate) use doubtful::Doubtful;
 pub(crate) use fan::Fan;
+pub(crate) use put_by::PutBy;
 pub(crate) use rows::{Row, Rows, clear_bit, has_bit, set_bit};
 pub(crate) use shared::{
     FarBounds, KeyMasks, LostByKey, LostByNodes, SharedKeyParts, SharedLost, SharedParts, SharedTables,
@@ -51,3 +54,4 @@ pub(crate) use shared::{
 #[cfg(test)]
 pub(crate) use table::Narrowed;
 pub(crate) use table::TerminalTable;
+pub(crate) use tokens::Mask;

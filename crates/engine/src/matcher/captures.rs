@@ -11,6 +11,7 @@ use tokenstile_grammar::{Budget, CancelFlag, Error, ErrorKind, Limits, Result, p
 
 use super::{Matcher, Piece, PieceText};
 use crate::compiled::CompiledGrammar;
+use crate::interrupt;
 use crate::oracle::{Capture, Ended, Mark, Oracle, OracleState, Waiting};
 
 /// A span of the text that a rule with `capture` matched.
@@ -50,7 +51,12 @@ fn check_captures(state: &OracleState<'_>, budget: &Budget) -> Result<()> {
 fn no_limits() -> Budget {
     let limits =
         Limits { max_rules: usize::MAX, max_exprs: usize::MAX, max_states: usize::MAX, ..Limits::default() };
-    Budget::new(limits, CancelFlag::default())
+    // It is asked as often as the clock is looked at, and unwinds the stack itself.
+    let go_on = || {
+        interrupt::poll(usize::MAX);
+        false
+    };
+    Budget::new(limits, CancelFlag::default()).watched(go_on)
 }
 
 /// What parses texts of a grammar. Rules that nobody reaches were not looked at when it was compiled, and may be beyond all
@@ -252,14 +258,24 @@ impl Matcher {
     /// if it comes again.
     pub fn new_captures(&mut self) -> Result<Vec<CaptureSpan>> {
         let is_over = self.is_terminated();
-        let Some(mut reader) = self.reader.take() else { return Ok(Vec::new()) };
+        let Some(reader) = self.reader.as_mut() else { return Ok(Vec::new()) };
         let told = reader.read_on(&self.compiled, &self.pieces, is_over, &no_limits());
-        let spans = told.map(|captures| {
+        told.map(|captures| {
             let place = |capture: &Capture| span(capture, &reader.state, &reader.steps, |step| step.end);
             captures.iter().map(place).collect()
-        });
-        self.reader = Some(reader);
-        spans
+        })
+    }
+
+    /// How many steps were read for captures.
+    pub(super) fn captures_read(&self) -> usize {
+        self.reader.as_ref().map_or(0, |reader| reader.steps.len())
+    }
+
+    /// Forgets what was read for captures beyond so many steps, also of one that was not read to its end.
+    pub(super) fn unread_captures(&mut self, steps: usize) {
+        if let Some(reader) = &mut self.reader {
+            reader.truncate(steps);
+        }
     }
 }
 

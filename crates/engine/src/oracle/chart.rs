@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::node::{At, NodeId, Nodes, START};
+use crate::interrupt;
 
 /// The number of a set in its chart.
 pub(super) type SetId = u32;
@@ -205,6 +206,7 @@ impl OracleState<'_> {
         }
         let mut next = 0;
         while let Some(&item) = set.items.get(next) {
+            interrupt::poll(1);
             next += 1;
             if is_spent && item.at == START && self.nodes.is_spent(item.node) {
                 set.add(Item { at: 1, ..item });

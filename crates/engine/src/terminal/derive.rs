@@ -6,6 +6,7 @@
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Row, Term, TerminalId};
+use crate::interrupt;
 
 /// A range of bytes, and what is left after any of them.
 pub(super) type Piece = (u8, u8, TerminalId);
@@ -28,6 +29,7 @@ impl Arena {
         let is_wanted = |low: u8, high: u8| only.is_none_or(|byte| low <= byte && byte <= high);
         stack.push((whole, TerminalId::EMPTY));
         while let Some((id, rest)) = stack.pop() {
+            interrupt::poll(1);
             let mut add = |low: u8, high: u8, target: TerminalId| {
                 if is_wanted(low, high) {
                     pieces.push((low, high, self.concat(target, rest)));

@@ -20,8 +20,9 @@ const READ_ONLY: u64 = 1;
 /// Device types whose memory the CPU can write: plain, CUDA pinned, `ROCm` pinned.
 const HOST_DEVICES: [i32; 3] = [1, 3, 11];
 
+/// An array as the `DLPack` ABI describes it.
 #[repr(C)]
-struct Tensor {
+pub(super) struct Tensor {
     data: *mut c_void,
     device_type: i32,
     device_id: i32,
@@ -32,6 +33,23 @@ struct Tensor {
     shape: *const i64,
     strides: *const i64,
     byte_offset: u64,
+}
+
+impl Default for Tensor {
+    fn default() -> Self {
+        Tensor {
+            data: std::ptr::null_mut(),
+            device_type: 0,
+            device_id: 0,
+            dimensions: -1,
+            type_code: 0,
+            type_bits: 0,
+            type_lanes: 0,
+            shape: std::ptr::null(),
+            strides: std::ptr::null(),
+            byte_offset: 0,
+        }
+    }
 }
 
 #[repr(C)]
@@ -63,6 +81,11 @@ pub(super) fn capsule_of<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py,
 /// The layout that `capsule` describes.
 pub(super) fn layout_of(capsule: &Bound<'_, PyAny>) -> PyResult<Layout> {
     let (tensor, is_writable) = tensor_in(capsule)?;
+    layout_of_tensor(tensor, is_writable)
+}
+
+/// The layout of `tensor`, whose pointers are what the ABI says.
+pub(super) fn layout_of_tensor(tensor: &Tensor, is_writable: bool) -> PyResult<Layout> {
     let Some(dimensions) = usize::try_from(tensor.dimensions).ok().filter(|_| tensor.type_lanes == 1) else {
         return Err(PyBufferError::new_err("the DLPack tensor has vector elements"));
     };

@@ -103,13 +103,15 @@ impl MaskRows {
 }
 
 impl MaskRow {
-    /// Lets `fill` write the row.
+    /// Lets `fill` write the row, if it has what to write.
     ///
     /// # Safety
     ///
-    /// The bitmask that the row came from is still open, and nobody else uses the row meanwhile.
+    /// The bitmask that the row came from is still open, nobody else uses the row meanwhile, and the GIL was held since the
+    /// bitmask was opened: who has it can give the object other memory.
+    #[inline]
     #[expect(clippy::cast_ptr_alignment, reason = "the alignment is looked at")]
-    pub(crate) unsafe fn fill<R>(self, fill: impl FnOnce(&mut [u32]) -> R) -> R {
+    pub(crate) unsafe fn fill_if<R>(self, fill: impl FnOnce(&mut [u32]) -> Option<R>) -> Option<R> {
         if self.word_stride == WORD_BYTES && self.pointer.cast::<u32>().is_aligned() && self.words > 0 {
             // SAFETY: the row is `words` words side by side and aligned, inside the open array; the caller promises
             // that nobody else uses it.
@@ -117,12 +119,29 @@ impl MaskRow {
             return fill(row);
         }
         let mut scratch = vec![0; self.words];
-        let result = fill(&mut scratch);
-        for (at, word) in scratch.into_iter().enumerate() {
-            let target = self.pointer.wrapping_offset(at.cast_signed() * self.word_stride);
+        let result = fill(&mut scratch)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.write(&scratch) };
+        Some(result)
+    }
+
+    /// Writes `words`, which are as many as the row has.
+    ///
+    /// # Safety
+    ///
+    /// As for [`MaskRow::fill_if`].
+    pub(crate) unsafe fn write(self, words: &[u32]) {
+        assert_eq!(words.len(), self.words, "a row has the words of a mask");
+        if self.word_stride == WORD_BYTES {
+            let bytes = size_of_val(words);
+            // SAFETY: the row is so many bytes side by side, inside the open array, and `words` are memory of our own.
+            unsafe { self.pointer.copy_from_nonoverlapping(words.as_ptr().cast(), bytes) };
+            return;
+        }
+        for (at, &word) in (0_isize..).zip(words) {
+            let target = self.pointer.wrapping_offset(at * self.word_stride);
             // SAFETY: the address of word `at` of the row, inside the open array; it need not be aligned.
             unsafe { target.cast::<u32>().write_unaligned(word) };
         }
-        result
     }
 }

@@ -7,11 +7,12 @@
 //!
 //! PERF: this is on the path of every mask, which itself takes a fraction of a microsecond. Measured on one busy
 //! core of the kind that the benchmarks run on: `memoryview(array)` 394 ns, `array.__dlpack__()` 89 ns,
-//! `tensor.numpy()` 1650 ns, `tensor.__dlpack__()` 3614 ns, the five attributes of a tensor 505 ns together, its
-//! `data_ptr()` alone 87 ns. Hence numpy goes by the fields of its arrays or by `DLPack`, torch by attributes with the
-//! last layout remembered, and the buffer protocol serves the rest.
+//! `tensor.numpy()` 1650 ns, `tensor.__dlpack__()` 3614 ns, the five attributes of a tensor 505 ns together. Hence numpy goes by
+//! the fields of its arrays or by `DLPack`, torch by a C function of its own or by attributes, and the buffer protocol serves
+//! the rest. Nothing is remembered from one call to the next.
 
 pub(crate) mod dlpack;
+mod exchange;
 pub(crate) mod mask;
 mod numpy;
 mod protocol;
@@ -79,6 +80,17 @@ impl Layout {
         layout
     }
 
+    /// The bytes from the first element to the end of the last, where both are known: no stride goes back, and there are
+    /// elements in one or two dimensions.
+    fn span(&self) -> Option<u128> {
+        let count = Some(self.dimensions).filter(|count| matches!(count, 1 | 2))?;
+        let last = |(&length, &stride): (&usize, &isize)| {
+            Some(u128::try_from(length.checked_sub(1)?).ok()? * u128::try_from(stride).ok()?)
+        };
+        let lasts = self.shape[..count].iter().zip(&self.strides[..count]).map(last);
+        lasts.sum::<Option<u128>>().map(|last| last + self.element.size() as u128)
+    }
+
     /// The same memory as rows and columns: one dimension is one row.
     pub(crate) fn as_matrix(&self) -> Option<Matrix> {
         let (rows, columns, row_stride, column_stride) = match self.dimensions {
@@ -133,7 +145,7 @@ impl<'py> Array<'py> {
             }
             return Self::open_numpy_slowly(object, what);
         }
-        if let Some(layout) = torch::layout_of(object)? {
+        if let Some(layout) = torch::layout_of(object, what)? {
             return Ok(Array { layout, _keeper: Keeper::Object(object.clone()) });
         }
         if let Some(buffer) = protocol::buffer_of(object) {

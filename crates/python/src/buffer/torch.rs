@@ -1,70 +1,65 @@
-//! Layouts of torch tensors, from their attributes.
+//! Layouts of torch tensors.
 //!
 //! Torch is never imported here: a tensor can only come from a caller that has imported it.
 //!
-//! The layout of the last tensor is remembered for each thread, because engines keep one tensor of masks for all
-//! their requests. It is used again only for the same object (a weak reference that is still alive proves that the
-//! address was not reused) at the same `data_ptr()`. Operations that change a tensor's shape in place and leave its
-//! memory where it is (`t_()`) go unnoticed, and write inside the memory that the tensor had.
+//! Nothing is remembered of a tensor. It can be given other memory (`tensor.data = other`), another shape (`t_()`, `resize_`)
+//! or a smaller storage between two calls, and stay the same object at the same address. So everything is asked for each
+//! time, the size of the storage too: a view can reach beyond the end of a storage that was made smaller.
 
 #![expect(unsafe_code, reason = "calls methods without bound-method objects, for speed")]
 
-use std::cell::RefCell;
-
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyWeakrefMethods};
-use pyo3::types::{PyTuple, PyType, PyWeakrefReference};
+use pyo3::types::{PyString, PyTuple, PyType};
 use pyo3::{ffi, intern};
 
+use super::exchange::Exchange;
 use super::{Element, Layout, class_if_imported};
+use crate::errors;
 
 static TENSOR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static ELEMENTS: PyOnceLock<Vec<(Py<PyAny>, Element)>> = PyOnceLock::new();
+/// How torch describes its tensors, if it does; old releases do not.
+static EXCHANGE: PyOnceLock<Option<Exchange>> = PyOnceLock::new();
 
-struct Remembered {
-    tensor: Py<PyWeakrefReference>,
-    layout: Layout,
-}
-
-thread_local! {
-    static LAST: RefCell<Option<Remembered>> = const { RefCell::new(None) };
-}
-
-/// The layout of `object` if it is a torch tensor.
-pub(super) fn layout_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Layout>> {
+/// The layout of `object` if it is a torch tensor; `what` names it in errors.
+pub(super) fn layout_of(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Layout>> {
     let py = object.py();
     let Some(class) = class_if_imported(py, &TENSOR, "torch", "Tensor") else { return Ok(None) };
-    let is_tensor = object.get_type_ptr() == class.as_ptr().cast() || object.is_instance(class)?;
-    if !is_tensor {
+    let is_plain = object.get_type_ptr() == class.as_ptr().cast();
+    if !is_plain && !object.is_instance(class)? {
         return Ok(None);
     }
-    let pointer = call(object, intern!(py, "data_ptr"))?.extract::<usize>()? as *mut u8;
-    if let Some(layout) = remembered(object, pointer) {
-        return Ok(Some(layout));
-    }
-    let layout = read_layout(object, pointer)?;
-    if let Ok(tensor) = PyWeakrefReference::new(object) {
-        let remembered = Remembered { tensor: tensor.unbind(), layout };
-        let before =
-            LAST.with(|last| last.try_borrow_mut().ok().and_then(|mut last| last.replace(remembered)));
-        drop(before);
+    let exchange = EXCHANGE.get_or_init(py, || Exchange::of(class)).as_ref().filter(|_| is_plain);
+    let layout = match exchange.and_then(|exchange| exchange.layout_of(object)) {
+        Some(layout) => layout,
+        None => read_layout(object)?,
+    };
+    if layout.is_on_cpu && layout.element != Element::Other && !is_within_storage(object, &layout)? {
+        let message =
+            format!("{what}: the tensor reaches beyond the end of its storage, which has been made smaller");
+        return Err(errors::bitmask(py, message));
     }
     Ok(Some(layout))
 }
 
-fn remembered(object: &Bound<'_, PyAny>, pointer: *mut u8) -> Option<Layout> {
-    LAST.with(|last| {
-        let last = last.try_borrow().ok()?;
-        let Remembered { tensor, layout } = last.as_ref()?;
-        let is_same =
-            layout.pointer == pointer && tensor.bind(object.py()).upgrade().is_some_and(|it| it.is(object));
-        is_same.then_some(*layout)
-    })
+/// Whether all elements are in the memory that the tensor has.
+fn is_within_storage(tensor: &Bound<'_, PyAny>, layout: &Layout) -> PyResult<bool> {
+    let py = tensor.py();
+    let Some(span) = layout.span() else {
+        // It has no elements, or more dimensions than anybody takes.
+        return Ok(true);
+    };
+    let storage = call(tensor, intern!(py, "untyped_storage"))?;
+    let bytes = call(&storage, intern!(py, "nbytes"))?.extract::<u64>()?;
+    let first = call(tensor, intern!(py, "storage_offset"))?.extract::<u64>()?;
+    Ok(u128::from(first) * layout.element.size() as u128 + span <= u128::from(bytes))
 }
 
-fn read_layout(tensor: &Bound<'_, PyAny>, pointer: *mut u8) -> PyResult<Layout> {
+/// The layout that the attributes tell.
+fn read_layout(tensor: &Bound<'_, PyAny>) -> PyResult<Layout> {
     let py = tensor.py();
+    let pointer = call(tensor, intern!(py, "data_ptr"))?.extract::<usize>()? as *mut u8;
     let element = element_of(&tensor.getattr(intern!(py, "dtype"))?)?;
     let shape = tensor.getattr(intern!(py, "shape"))?.cast_into::<PyTuple>()?;
     let shape = shape.iter().map(|size| size.extract()).collect::<PyResult<Vec<usize>>>()?;

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use super::ledger::{Ledger, Standing};
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::terminal::{Escaped, TerminalId};
 
 /// How many places are looked at.
@@ -119,6 +120,7 @@ impl Generation {
         // It may be near, or at the end of a long key: what is nearest is looked at in turns with what is farthest.
         let mut is_nearest = false;
         while let Some(at) = if is_nearest { queue.pop_front() } else { queue.pop_back() } {
+            interrupt::poll(1);
             is_nearest = !is_nearest;
             if self.goes_on_anyhow(at.config, at.within) {
                 return true;

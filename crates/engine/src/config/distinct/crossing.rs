@@ -15,6 +15,7 @@ use super::ledger::{Ledger, Outcome, Standing, WORDS};
 use super::pieces::Pieces;
 use crate::config::SetId;
 use crate::generation::Generation;
+use crate::interrupt;
 use crate::vocab::trie::{NodeIndex, Trie};
 use crate::vocab::{TokenId, TokenTable};
 
@@ -204,6 +205,7 @@ impl Generation {
         // Without an entry two items are equal already.
         let mut stack: Vec<(NodeIndex, SetId, Option<Entry>)> = vec![(Trie::ROOT, plain, Some(entry))];
         while let Some((node, place, at)) = stack.pop() {
+            interrupt::poll(1);
             let ledger = at.map(|at| self.distinct().ledger(at));
             let rival_bytes = ledger.and_then(|ledger| pieces.rival_bytes(ledger));
             let is_free =

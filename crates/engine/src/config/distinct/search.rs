@@ -16,6 +16,7 @@ use super::Entry;
 use super::ledger::{Ledger, Standing};
 use crate::config::SetId;
 use crate::generation::Generation;
+use crate::interrupt;
 
 /// How many zeros in a row are looked at that lead to the same place: what they lead to is a matter of scale.
 const MORE_ZEROS: usize = 4;
@@ -64,6 +65,7 @@ impl Generation {
         let mut queue = VecDeque::from([(config, true, 0)]);
         let mut steps = 0;
         while let Some((at, is_begun, zeros)) = queue.pop_front() {
+            interrupt::poll(1);
             let ledgers = self.rivalled(at);
             // All of them read the same bytes, and those that have begun are in the same text or number.
             let Some(&ledger) = ledgers.first() else { return true };

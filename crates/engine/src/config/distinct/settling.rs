@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 
 use crate::config::SetId;
 use crate::generation::Generation;
+use crate::interrupt;
 
 /// How many steps are made before it is given up.
 const MOST_STEPS: usize = 6_000;
@@ -38,6 +39,7 @@ impl Generation {
         let mut queue: VecDeque<(SetId, Option<u8>)> = VecDeque::from([(config, None)]);
         let mut steps = 0;
         while let Some((at, first)) = queue.pop_front() {
+            interrupt::poll(1);
             for byte in self.bytes_to_settle(at) {
                 steps += 1;
                 let next = self.step_comparing(at, byte);
