@@ -118,6 +118,8 @@ impl Drop for History {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     fn step(at: u32) -> Step {
@@ -172,5 +174,26 @@ mod tests {
     #[test]
     fn a_long_history_drops_without_nesting() {
         drop(filled(10_000_000));
+    }
+
+    /// Whichever fork is the last takes the chunks apart, on a stack that would not hold a call for each.
+    #[test]
+    fn forks_that_are_dropped_at_once_do_not_nest() {
+        const FORKS: usize = 4;
+        for _ in 0..50 {
+            let history = filled(CHUNK as u32 * 5_000);
+            let together = Barrier::new(FORKS);
+            std::thread::scope(|scope| {
+                for fork in vec![history; FORKS] {
+                    let together = &together;
+                    let run = move || {
+                        together.wait();
+                        drop(fork);
+                    };
+                    let thread = std::thread::Builder::new().stack_size(64 << 10);
+                    thread.spawn_scoped(scope, run).expect("a thread can be started");
+                }
+            });
+        }
     }
 }
