@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -24,8 +25,6 @@ import sys
 import tempfile
 import time
 import tomllib
-import zipfile
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -55,8 +54,8 @@ HANG_SECONDS = 300
 MOST_MEBIBYTES = 4096
 MOST_SEED_BYTES = 2048
 """No longer ones are kept in the tree."""
-MOST_SEEDS_KIBIBYTES = 96
-"""So much of each target, compressed."""
+MOST_SEEDS_BYTES = 48 << 10
+"""So much is kept of each target."""
 
 Case: TypeAlias = dict[str, object]
 
@@ -128,6 +127,11 @@ def cases() -> Iterator[Case]:
         yield from tomllib.loads(path.read_text(encoding="utf-8")).get("test", [])
 
 
+def learned_file(target: Target) -> Path:
+    """Return the file of what was learned: a line for each input, its bytes as the characters of a string of JSON."""
+    return SEEDS / f"{target.name}.jsonl"
+
+
 def known_inputs(target: Target) -> list[bytes]:
     """Return the inputs that the cases of ``testdata`` are."""
     return [
@@ -144,10 +148,9 @@ def fill(target: Target, folder: Path) -> None:
     inputs = known_inputs(target)[:: target.share]
     written = SEEDS / target.name
     inputs += [path.read_bytes() for path in sorted(written.iterdir())] if written.exists() else []
-    packed = SEEDS / f"{target.name}.zip"
-    if packed.exists():
-        with zipfile.ZipFile(packed) as seeds:
-            inputs += [seeds.read(name) for name in seeds.namelist()]
+    learned = learned_file(target)
+    lines = learned.read_text(encoding="ascii").splitlines() if learned.exists() else []
+    inputs += [json.loads(line).encode("latin-1") for line in lines]
     for content in inputs:
         if len(content) <= target.longest:
             path = folder / hashlib.sha1(content, usedforsecurity=False).hexdigest()
@@ -220,19 +223,14 @@ def minimise(binary: Path, target: Target, tokenizer: Path) -> None:
         found = sorted(
             (path.read_bytes() for path in Path(folder).iterdir()), key=lambda text: (len(text), text)
         )
-    kept = Counter[str]()
-    packed = SEEDS / f"{target.name}.zip"
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as seeds:
-        for content in found:
-            if content in known:
-                kept["cases of testdata"] += 1
-            elif len(content) > MOST_SEED_BYTES or packed.stat().st_size > MOST_SEEDS_KIBIBYTES << 10:
-                kept["too much"] += 1
-            else:
-                # The same inputs are the same file, whenever it is written.
-                seeds.writestr(zipfile.ZipInfo(f"{kept['kept']:04}"), content, zipfile.ZIP_DEFLATED, 9)
-                kept["kept"] += 1
-    print(f"{target.name:15} {dict(kept)}, {packed.stat().st_size} bytes", flush=True)
+    new = [content for content in found if content not in known and len(content) <= MOST_SEED_BYTES]
+    lines = [json.dumps(content.decode("latin-1")) for content in new]
+    # Of too many, some of each length.
+    every = -(-sum(map(len, lines)) // MOST_SEEDS_BYTES) or 1
+    learned_file(target).write_text("\n".join([*lines[::every], ""]), encoding="ascii")
+    print(
+        f"{target.name:15} {len(found)} inputs, {len(new)} of them not in testdata, {len(lines[::every])} kept"
+    )
 
 
 def chosen(names: list[str], tokenizer: Path) -> list[Target]:
