@@ -16,6 +16,8 @@ VENV := .venv
 VENV_TORCH := .venv-torch
 VENV_MODELS := .venv-models
 VENV_VLLM := .venv-vllm
+VENV_CLIENTS := .venv-clients
+VENV_INSTRUCTOR := .venv-instructor
 PY := $(VENV)/bin/python
 PY_TORCH := $(VENV_TORCH)/bin/python
 PY_MODELS := $(VENV_MODELS)/bin/python
@@ -26,6 +28,8 @@ LLAMA_FOLDER := $(VENV_MODELS)/llama
 # The engines warn of much when they are imported, and take minutes to start.
 TEST_ENGINE = TOKENSTILE_TEST_MODEL=$(CURDIR)/$(SMOLLM2) $(PY_VLLM) -m pytest -W default -W error:::tokenstile \
 	-o timeout=1800
+# Clients warn of much when they are imported.
+CLIENT_OPTIONS = -W default -W error:::tokenstile -o timeout=300
 EXTENSION := python/tokenstile/_core.abi3.so
 # It is there while the module in the package is the release build.
 RELEASE := target/release-build-in-package
@@ -54,6 +58,7 @@ CRATES := --workspace --exclude tokenstile-python
 
 .DEFAULT_GOAL := help
 .PHONY: help build set-up-demo demo set-up-test test test-rust test-python test-torch test-models test-vllm test-vllm-contract test-sglang lint format
+.PHONY: test-clients
 .PHONY: test-interleavings test-asan test-chaos maskbench ratchets bench bench-json-schema plots bench-vllm bench-server fuzz pages docs wheel profile clean
 
 help: ## List the targets
@@ -114,6 +119,11 @@ test-vllm-contract: $(EXTENSION) $(SMOLLM2)/.converted ## Run the plug-in with t
 
 test-sglang: $(EXTENSION) $(SMOLLM2)/.converted ## Run SGLang's own objects on the CPU, in the environment of test-vllm
 	$(TEST_ENGINE) tests/sglang
+
+# The server runs in the environment that has the model, and the clients in theirs, which see the package's files.
+test-clients: $(EXTENSION) $(VENV_MODELS)/.installed-demo $(VENV_CLIENTS)/.installed $(VENV_INSTRUCTOR)/.installed ## Let real clients ask the server, with a real model
+	TOKENSTILE_SERVER_PYTHON=$(CURDIR)/$(PY_MODELS) PYTHONPATH=python $(VENV_CLIENTS)/bin/python -m pytest $(CLIENT_OPTIONS) tests/clients
+	TOKENSTILE_SERVER_PYTHON=$(CURDIR)/$(PY_MODELS) PYTHONPATH=python $(VENV_INSTRUCTOR)/bin/python -m pytest $(CLIENT_OPTIONS) tests/clients/test_instructor.py
 
 lint: $(EXTENSION) $(VENV)/.installed ## Check formatting, lints, types and stubs
 	$(CARGO) fmt --all --check
@@ -199,7 +209,7 @@ profile: $(VENV)/.installed ## Record what is run often, for the builds that fol
 
 clean: ## Remove everything that was built or installed here
 	$(CARGO) clean
-	rm -rf $(VENV) $(VENV_TORCH) $(VENV_MODELS) $(VENV_VLLM) \
+	rm -rf $(VENV) $(VENV_TORCH) $(VENV_MODELS) $(VENV_VLLM) $(VENV_CLIENTS) $(VENV_INSTRUCTOR) \
 		dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis $(EXTENSION)
 	find python tests examples fuzz benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -262,6 +272,16 @@ $(VENV_VLLM)/.installed: requirements/vllm.txt requirements/engines-nodeps.txt p
 
 $(SMOLLM2)/.converted: tests/vllm/convert_smollm2.py $(VENV_VLLM)/.installed
 	$(PY_VLLM) tests/vllm/convert_smollm2.py $(SMOLLM2)
+	touch $@
+
+$(VENV_CLIENTS)/.installed: requirements/clients.txt
+	$(PYTHON) -m venv $(VENV_CLIENTS)
+	$(VENV_CLIENTS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
+	touch $@
+
+$(VENV_INSTRUCTOR)/.installed: requirements/clients-instructor.txt
+	$(PYTHON) -m venv $(VENV_INSTRUCTOR)
+	$(VENV_INSTRUCTOR)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $<
 	touch $@
 
 $(VENV_TORCH)/.installed-bench: requirements/bench.txt $(VENV_TORCH)/.installed

@@ -77,6 +77,9 @@ def serve(
         SpellingName | None,
         typer.Option(help="How values of JSON are written where a request does not say."),
     ] = None,
+    strict_fields: Annotated[
+        bool, typer.Option("--strict-fields", help="Refuse fields of requests that are not known.")
+    ] = False,
     log_level: Annotated[str, typer.Option(help="debug, info, warning, error.")] = "info",
     as_json: JsonFlag = False,
 ) -> None:
@@ -109,6 +112,7 @@ def serve(
         queue_timeout=queue_timeout,
         shutdown_grace=shutdown_grace,
         spelling=None if spelling is None else spelling.value,
+        strict_fields=strict_fields,
     )
     options = EngineOptions(
         num_slots=slots,

@@ -155,6 +155,8 @@ class Engine:
         size = self.model.tokenizer_info.vocab_size
         if not all(0 <= token < size for token in params.stop_token_ids):
             raise InvalidArgumentError(f"stop_token_ids must be from 0 to {size - 1}")
+        if not all(0 <= token < size for token, _ in params.logit_bias):
+            raise InvalidArgumentError(f"the tokens of logit_bias must be from 0 to {size - 1}")
         if not tokens or not all(0 <= token < size for token in tokens):
             raise InvalidArgumentError(f"a prompt is one token or more, each from 0 to {size - 1}")
         if len(tokens) >= self.model.max_length:

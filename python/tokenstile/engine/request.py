@@ -96,7 +96,7 @@ class GenerationRequest:
         self.num_accepted_drafts = 0
         self.length_reason = ""
         """Why the output was cut off, if it was."""
-        self.sampler = Sampler(params)
+        self.sampler = Sampler(params, prompt)
         self.text = TextStream(params.stop)
         self.reasoning = TextStream()
         self.is_cancelled = False

@@ -82,7 +82,7 @@ def trace(
         and structure.chosen_spelling == "any"
         and (structure.json is not None or structure.json_object is not None)
     )
-    return _trace(_Trace(model, params, matcher, slot, beside_escapes=beside_escapes), tokens)
+    return _trace(_Trace(model, params, matcher, slot, tokens, beside_escapes=beside_escapes), tokens)
 
 
 def _matcher(
@@ -126,6 +126,7 @@ class _Trace:
         params: SamplingParams,
         matcher: GrammarMatcher | None,
         slot: int,
+        prompt: list[int],
         *,
         beside_escapes: bool,
     ) -> None:
@@ -134,7 +135,7 @@ class _Trace:
         self._params, self._matcher = params, matcher
         # Near the end of a budget less fits than the grammar has.
         self._unbounded = None if matcher is None else _without_budget(matcher)
-        self._sampler, self._stream = Sampler(params), TextStream(params.stop)
+        self._sampler, self._stream = Sampler(params, prompt), TextStream(params.stop)
         self._size = model.tokenizer_info.vocab_size
         self._stops = {*model.tokenizer_info.stop_token_ids, *params.stop_token_ids}
         self._bitmask = np.zeros(get_bitmask_shape(1, self._size), dtype=np.int32)

@@ -21,6 +21,8 @@ from tokenstile.server.answers.completion import CompletionWriter
 from tokenstile.server.chat_template import ChatTemplate
 from tokenstile.server.clients import client_of
 from tokenstile.server.config import ServerConfig
+from tokenstile.server.dialects.errors import error_response
+from tokenstile.server.dialects.routes import PATHS, dialect_routes
 from tokenstile.server.errors import ApiError
 from tokenstile.server.gone import unless_gone
 from tokenstile.server.guard import Guard
@@ -52,6 +54,7 @@ _PATHS: Final = frozenset(
         "/v1/chat/completions",
         "/v1/completions",
         "/v1/models",
+        *PATHS,
     }
 )
 
@@ -84,6 +87,7 @@ def create_app(
             Route("/v1/models/{model:path}", handlers.model),
             Route("/v1/chat/completions", handlers.chat, methods=["POST"]),
             Route("/v1/completions", handlers.completion, methods=["POST"]),
+            *dialect_routes(service, handlers.respond),
             *(playground_routes(service) if config.playground else ()),
         ],
         middleware=middleware,
@@ -94,21 +98,23 @@ def create_app(
     return app
 
 
-async def _on_api_error(_: Request, error: Exception) -> Response:
+async def _on_api_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ApiError)  # noqa: S101 - registered for it
-    return JSONResponse(error.body(), error.status, error.headers)
+    return error_response(request.url.path, error)
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
     text = f"{request.method} {request.url.path}: {error.detail}"
-    return JSONResponse(ApiError(error.status_code, text).body(), error.status_code, error.headers)
+    response = error_response(request.url.path, ApiError(error.status_code, text))
+    response.headers.update(error.headers or {})
+    return response
 
 
-async def _on_any_error(_: Request, error: Exception) -> Response:
+async def _on_any_error(request: Request, error: Exception) -> Response:
     _LOG.error("a request failed", exc_info=error)
     failed = ApiError(500, "the server made a mistake; its log says more", code="internal_error")
-    return JSONResponse(failed.body(), failed.status)
+    return error_response(request.url.path, failed)
 
 
 class _Handlers:
@@ -146,22 +152,22 @@ class _Handlers:
         }
 
     async def chat(self, request: Request) -> Response:
-        return await self._respond(request, prepare_chat, ChatWriter)
+        return await self.respond(request, prepare_chat, ChatWriter)
 
     async def completion(self, request: Request) -> Response:
-        return await self._respond(request, prepare_completion, CompletionWriter)
+        return await self.respond(request, prepare_completion, CompletionWriter)
 
-    async def _respond(
+    async def respond(
         self,
         request: Request,
         prepare: Callable[[Service, bytes], Prepared],
-        writer_class: Callable[[Generation, Any, str], AnswerWriter],
+        writer_class: Callable[[Generation, Prepared, str], AnswerWriter],
     ) -> Response:
         """Answer as a whole or as a stream; a client that goes away takes its outputs along."""
         read = partial(prepare, self._service, await request.body())
         prepared, generation = await unless_gone(request, self._begin(read, client_of(request.scope)))
         try:
-            writer = writer_class(generation, prepared.request, self._config.model_name)
+            writer = writer_class(generation, prepared, self._config.model_name)
             if prepared.request.stream:
                 return _EventStream(writer)
             return JSONResponse(await unless_gone(request, writer.answer()))
@@ -182,7 +188,7 @@ class _EventStream(StreamingResponse):
 
     def __init__(self, writer: AnswerWriter) -> None:
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-        super().__init__(writer.stream(), media_type="text/event-stream", headers=headers)
+        super().__init__(writer.stream(), media_type=writer.media_type, headers=headers)
         self._generation = writer.generation
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

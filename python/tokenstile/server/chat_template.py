@@ -17,6 +17,8 @@ from tokenstile.server.errors import ApiError
 from tokenstile.server.tools import describe
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokenstile.server.api.chat import Message, Tool
     from tokenstile.server.tools import ToolFormat
 
@@ -28,12 +30,14 @@ CHATML: Final = (
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 """A template that many models understand."""
+_RESERVED: Final = frozenset({"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"})
 
 
 class ChatTemplate:
     """The template of a model."""
 
     def __init__(self, source: str = CHATML, *, bos_token: str = "", eos_token: str = "") -> None:
+        self._source = source
         self._template = compile_template(source)
         self._special = {"bos_token": bos_token, "eos_token": eos_token}
         self.knows_tools = "tools" in source
@@ -50,14 +54,27 @@ class ChatTemplate:
             return cls()
         return cls(source, bos_token=bos or "", eos_token=eos or "")
 
-    def render(self, messages: list[Message], tools: list[Tool], format_: ToolFormat) -> str:
-        """Give the prompt, up to where the model's answer begins."""
+    def unknown_options(self, options: Mapping[str, Any]) -> list[str]:
+        """Give the names among some options that the template does not speak of."""
+        return [name for name in options if name not in self._source]
+
+    def render(
+        self,
+        messages: list[Message],
+        tools: list[Tool],
+        format_: ToolFormat,
+        options: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Give the prompt, up to where the model's answer begins; ``options`` are for the template alone."""
         if self.knows_tools:
             written = [_for_template(message) for message in messages]
         else:
             written = _with_tools_as_text(messages, tools, format_)
         try:
+            # What a request adds must not stand in for what the server says.
+            own = {name: value for name, value in (options or {}).items() if name not in _RESERVED}
             return self._template.render(
+                **own,
                 messages=written,
                 tools=[tool.model_dump(exclude_none=True) for tool in tools]
                 if self.knows_tools and tools

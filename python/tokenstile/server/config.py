@@ -50,6 +50,8 @@ class ServerConfig:
     """The web pages that may use the server from a browser, beside its own."""
     playground: bool = True
     """Whether there is a page at ``/``."""
+    strict_fields: bool = False
+    """Whether a field that the server does not know is an error; without it the answer has a warning."""
     max_body_bytes: int = 4 << 20
     """Bytes of a request."""
     max_body_values: int = DEFAULT_MAX_VALUES

@@ -18,9 +18,8 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
-from starlette.responses import JSONResponse
-
 from tokenstile.server.bodies import Bodies
+from tokenstile.server.dialects.errors import error_response
 from tokenstile.server.errors import ApiError
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ __all__ = ["Guard"]
 _LOG: Final = logging.getLogger(__name__)
 _OPEN_PATHS: Final = ("/", "/health")
 _OPEN_FOLDER: Final = "/static/"
+_ANY_KIND: Final = "/api/"
 _HEADERS: Final = {
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
@@ -89,10 +89,10 @@ class Guard:
             error = ApiError(
                 408, f"the body did not come in {self._config.body_timeout:g} seconds", code="timeout"
             )
-            await JSONResponse(error.body(), error.status)(scope, receive, send)
+            await error_response(scope["path"], error)(scope, receive, send)
             return
         except ApiError as error:
-            await JSONResponse(error.body(), error.status, error.headers)(scope, receive, send)
+            await error_response(scope["path"], error)(scope, receive, send)
             return
         try:
             await self._app(scope, receive, send)
@@ -111,13 +111,19 @@ class Guard:
             self._check_key(headers)
         if scope["method"] == "POST":
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-            if kind != b"application/json":
+            # Ollama's server takes any kind, and some of its clients name none. No page can be behind those that a
+            # browser did not send: it says where a request comes from.
+            is_page = any(name in headers for name in (b"origin", b"sec-fetch-site"))
+            if kind != b"application/json" and (is_page or not path.startswith(_ANY_KIND)):
                 raise ApiError(
                     415, "the body must have the content type application/json", code="invalid_type"
                 )
 
     def _check_key(self, headers: dict[bytes, bytes]) -> None:
         kind, _, key = headers.get(b"authorization", b"").partition(b" ")
+        if not kind and b"x-api-key" in headers:
+            # As Anthropic's clients send it.
+            kind, key = b"bearer", headers[b"x-api-key"]
         expected = (self._config.api_key or "").encode()
         if kind.lower() != b"bearer" or not hmac.compare_digest(key.strip(), expected):
             text = "the API key is missing or wrong; send it as 'Authorization: Bearer KEY'"

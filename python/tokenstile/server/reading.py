@@ -20,7 +20,7 @@ from tokenstile.server.errors import ApiError
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-__all__ = ["DEFAULT_MAX_VALUES", "read_body"]
+__all__ = ["DEFAULT_MAX_VALUES", "explain_invalid", "read_body"]
 
 DEFAULT_MAX_VALUES: Final = 200_000
 _Body = TypeVar("_Body", bound=BaseModel)
@@ -44,7 +44,12 @@ def read_body(kind: type[_Body], body: bytes, max_values: int = DEFAULT_MAX_VALU
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        raise _explain(error.errors(include_url=False, include_input=False, include_context=False)) from error
+        raise explain_invalid(error) from error
+
+
+def explain_invalid(error: ValidationError) -> ApiError:
+    """Say which field of a request is wrong, and why."""
+    return _explain(error.errors(include_url=False, include_input=False, include_context=False))
 
 
 def _outside_texts(body: bytes, max_values: int) -> bytes:

@@ -214,7 +214,8 @@ class Service:
 
     def check_model(self, name: str | None) -> None:
         """Refuse a request for another model."""
-        if name is not None and name != self.config.model_name:
+        # Ollama's clients add a tag to the name.
+        if name is not None and name.removesuffix(":latest") != self.config.model_name:
             text = f"there is no model {name!r}; the server has {self.config.model_name!r}"
             raise ApiError(404, text, code="model_not_found", param="model")
 
@@ -301,6 +302,11 @@ class Service:
             stop=stops,
             stop_token_ids=tuple(request.stop_token_ids or ()),
             logprobs=request.num_logprobs,
+            min_p=request.min_p,
+            frequency_penalty=request.frequency_penalty,
+            presence_penalty=request.presence_penalty,
+            repetition_penalty=request.repetition_penalty,
+            logit_bias=request.biases,
         )
 
     def leave(self, generation: Generation) -> None:

@@ -4,6 +4,8 @@
 |---|---|
 | ``response_format`` | any object, a value of a schema, or what a structural tag says |
 | ``structured_outputs`` | what vLLM's parameters of that name say |
+| ``guided_json``, ``guided_regex``, ``guided_choice``, ``guided_grammar`` | the same, as vLLM named them before |
+| ``grammar``, ``json_schema`` | what llama.cpp's server takes: a grammar in GBNF, a schema |
 | ``tools`` | text, calls of tools, or both, as ``tool_choice`` says |
 | ``tools`` and ``response_format`` | calls of tools, or else what the format says |
 
@@ -14,28 +16,43 @@ are as JSON Schema has them, and may have properties that the schema does not na
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tokenstile._core import check_schema
 from tokenstile.exceptions import GrammarError, InvalidArgumentError, LimitExceededError
 from tokenstile.limits import Limits
+from tokenstile.schema_report import Outcome, SchemaWarning
 from tokenstile.server.errors import ApiError, grammar_error
 from tokenstile.structured_output import StructuredOutputsParams, TokenstileBackend, register_backend
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tokenstile.json_schema import Spelling
     from tokenstile.server.api.chat import ChatRequest
     from tokenstile.server.api.common import GenerationFields, ResponseFormat
     from tokenstile.server.tools import ToolFormat
 
-__all__ = ["Structure", "backend_name", "chat_structure", "structure_of"]
+__all__ = ["Structure", "backend_name", "chat_structure", "not_enforced", "structure_of"]
 
 _EXPLAINING: Final = 1.0
 """Seconds to find out which of many tools is wrong."""
 _MOST_NAMES: Final = 5
+_MOST_REPORTED: Final = 1 << 18
+"""Characters of a schema that is looked at again for what it says in vain."""
 _PARAMS: Final = frozenset(field.name for field in fields(StructuredOutputsParams))
+_OTHER_NAMES: Final = {
+    "guided_json": "json",
+    "guided_regex": "regex",
+    "guided_choice": "choice",
+    "guided_grammar": "grammar",
+    "grammar": "grammar",
+    "json_schema": "json",
+}
+"""Fields of other servers, and the kind of structure that each asks for."""
 _IGNORED: Final = frozenset({"backend", "_backend", "_backend_was_auto"})
 
 
@@ -112,20 +129,31 @@ def _wrong_schema(schema: dict[str, Any] | None, seconds: float) -> GrammarError
 
 
 def structure_of(request: GenerationFields) -> Structure:
-    """Read ``response_format`` and ``structured_outputs``."""
-    format_ = request.response_format
+    """Read the fields that ask for a structure; there may be one."""
+    found = [Structure(params, name) for name, params in _other_names(request)]
     if request.structured_outputs is not None:
-        if format_ is not None and format_.type != "text":
-            raise ApiError(
-                400,
-                "response_format and structured_outputs cannot both be given",
-                code="invalid_value",
-                param="structured_outputs",
-            )
-        return _extra(request.structured_outputs)
-    if format_ is None or format_.type == "text":
-        return Structure()
-    return _formatted(format_)
+        found.append(_extra(request.structured_outputs))
+    format_ = request.response_format
+    if format_ is not None and format_.type != "text":
+        found.append(_formatted(format_))
+    if len(found) > 1:
+        names = sorted({(each.param or "").partition(".")[0] for each in found})
+        text = f"{' and '.join(names)} cannot both be given"
+        raise ApiError(400, text, code="invalid_value", param=names[-1])
+    return found[0] if found else Structure()
+
+
+def _other_names(request: GenerationFields) -> Iterator[tuple[str, StructuredOutputsParams]]:
+    """Give the structures that fields of other servers ask for."""
+    for name, kind in _OTHER_NAMES.items():
+        value = getattr(request, name)
+        if value is None:
+            continue
+        try:
+            given: dict[str, Any] = {kind: value}
+            yield name, StructuredOutputsParams(**given)
+        except InvalidArgumentError as error:
+            raise ApiError(400, f"Invalid {name}: {error}", code="invalid_value", param=name) from error
 
 
 def _extra(given: dict[str, Any]) -> Structure:
@@ -144,6 +172,8 @@ def _extra(given: dict[str, Any]) -> Structure:
 
 
 def _formatted(format_: ResponseFormat) -> Structure:
+    if format_.plain_schema is not None:
+        return Structure(StructuredOutputsParams(json=format_.plain_schema), "response_format.schema")
     if format_.type == "json_object":
         return Structure(StructuredOutputsParams(json_object=True), "response_format")
     if format_.json_schema is not None:
@@ -154,14 +184,39 @@ def _formatted(format_: ResponseFormat) -> Structure:
     return Structure(StructuredOutputsParams(structural_tag=tag), "response_format")
 
 
+@lru_cache(maxsize=256)
+def _not_enforced(schema: str) -> tuple[dict[str, str], ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SchemaWarning)
+        findings = check_schema(schema, limits=Limits(max_compile_time=_EXPLAINING))
+    return tuple(
+        {"pointer": finding.pointer, "keyword": finding.keyword, "note": finding.note}
+        for finding in findings
+        if finding.outcome is Outcome.WIDENED or (finding.outcome is Outcome.ANNOTATION and finding.note)
+    )
+
+
+def not_enforced(structure: Structure) -> list[dict[str, str]]:
+    """Name what a schema says and the answer was not held to: formats that are not known, typing errors."""
+    if structure.params is None or structure.params.json is None or structure.request is not None:
+        return []
+    text = structure.params.key.grammar_spec
+    try:
+        return list(_not_enforced(text)) if len(text) <= _MOST_REPORTED else []
+    except GrammarError:
+        # It is said when the grammar is compiled.
+        return []
+
+
 def chat_structure(request: ChatRequest, format_: ToolFormat) -> Structure:
     """Read the structure of an answer, tools included."""
     plain = structure_of(request)
     if not request.tools or request.tool_choice == "none":
         return plain
-    if request.structured_outputs is not None:
-        text = "structured_outputs goes with tools only where tool_choice is 'none'"
-        raise ApiError(400, text, code="invalid_value", param="structured_outputs")
+    if plain.param is not None and not plain.param.startswith("response_format"):
+        name = plain.param.partition(".")[0]
+        text = f"{name} goes with tools only where tool_choice is 'none'"
+        raise ApiError(400, text, code="invalid_value", param=name)
     choice = request.tool_choice or "auto"
     either = plain.params is not None and choice == "auto"
     tag = _tools_tag(request, "required" if either else choice, format_)
@@ -192,4 +247,6 @@ def _content(format_: ResponseFormat, max_whitespace: int | None) -> dict[str, A
     schema: Any = {"type": "object", "additionalProperties": True}
     if format_.json_schema is not None:
         schema = format_.json_schema.json_schema
+    elif format_.plain_schema is not None:
+        schema = format_.plain_schema
     return {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": max_whitespace}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from tokenstile.server.answers.tokens import TokenView
 from tokenstile.server.answers.writer import AnswerWriter, end_of
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
     from tokenstile.engine import Chunk
     from tokenstile.server.api.chat import ChatRequest
+    from tokenstile.server.preparing import Prepared
     from tokenstile.server.service import Generation
     from tokenstile.tool_calling.reading import Piece
 
-__all__ = ["ChatWriter"]
+__all__ = ["ChatWriter", "whole_calls"]
 
 
 class ChatWriter(AnswerWriter):
@@ -27,8 +28,9 @@ class ChatWriter(AnswerWriter):
     whole: ClassVar[str] = "chat.completion"
     part: ClassVar[str] = "chat.completion.chunk"
 
-    def __init__(self, generation: Generation, request: ChatRequest, model: str) -> None:
-        super().__init__(generation, request, model)
+    def __init__(self, generation: Generation, prepared: Prepared, model: str) -> None:
+        super().__init__(generation, prepared, model)
+        request = cast("ChatRequest", prepared.request)
         info = generation.service.engine.model.tokenizer_info
         self._outputs = [_Output(request, TokenView(each, info), generation) for each in generation.requests]
 
@@ -45,7 +47,7 @@ class ChatWriter(AnswerWriter):
         """Put a message together."""
         deltas = [piece["delta"] for piece in pieces]
         content = "".join(delta.get("content", "") for delta in deltas)
-        calls = _whole_calls([call for delta in deltas for call in delta.get("tool_calls", [])])
+        calls = whole_calls([call for delta in deltas for call in delta.get("tool_calls", [])])
         message: dict[str, Any] = {"role": "assistant", "content": content, "refusal": None}
         if calls:
             message.update(content=content or None, tool_calls=calls)
@@ -63,7 +65,8 @@ def _choice(at: int, delta: dict[str, Any]) -> dict[str, Any]:
     return {"index": at, "delta": delta, "logprobs": None, "finish_reason": None}
 
 
-def _whole_calls(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def whole_calls(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put the pieces of calls together."""
     calls: list[dict[str, Any]] = []
     for piece in pieces:
         if "id" in piece:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from tokenstile.server.answers.tokens import TokenView
 from tokenstile.server.answers.writer import AnswerWriter, end_of
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tokenstile.engine import Chunk
     from tokenstile.server.api.completion import CompletionRequest
+    from tokenstile.server.preparing import Prepared
     from tokenstile.server.service import Generation
 
 __all__ = ["CompletionWriter"]
@@ -24,8 +25,9 @@ class CompletionWriter(AnswerWriter):
     whole: ClassVar[str] = "text_completion"
     part: ClassVar[str] = "text_completion"
 
-    def __init__(self, generation: Generation, request: CompletionRequest, model: str) -> None:
-        super().__init__(generation, request, model)
+    def __init__(self, generation: Generation, prepared: Prepared, model: str) -> None:
+        super().__init__(generation, prepared, model)
+        request = cast("CompletionRequest", prepared.request)
         self._logprobs = request.logprobs is not None
         info = generation.service.engine.model.tokenizer_info
         self._tokens = [TokenView(each, info) for each in generation.requests]

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokenstile.engine import FinishReason
 from tokenstile.server.errors import ApiError
+from tokenstile.server.structure import not_enforced
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
     from tokenstile.engine import Chunk
     from tokenstile.server.api.common import GenerationFields
+    from tokenstile.server.preparing import Prepared
     from tokenstile.server.service import Generation
 
-__all__ = ["AnswerWriter", "end_of", "finish_reason"]
+__all__ = ["AnswerWriter", "end_of", "event", "finish_reason"]
 
 
 def finish_reason(chunk: Chunk) -> str | None:
@@ -46,15 +48,23 @@ class AnswerWriter(ABC):
     """What the ids of answers begin with."""
     whole: ClassVar[str]
     """What a whole answer is called."""
+    media_type: ClassVar[str] = "text/event-stream"
+    """The kind of a stream."""
     part: ClassVar[str]
     """What an event of a stream is called."""
 
-    def __init__(self, generation: Generation, request: GenerationFields, model: str) -> None:
+    def __init__(self, generation: Generation, prepared: Prepared, model: str) -> None:
         self.generation = generation
-        self.request = request
+        self.request: GenerationFields = prepared.request
         self.model = model
         self._id = f"{self.prefix}-{uuid.uuid4().hex}"
         self._created = int(time.time())
+        unenforced = not_enforced(prepared.structure)
+        self.remarks: dict[str, Any] = {
+            **({"warnings": prepared.warnings} if prepared.warnings else {}),
+            **({"not_enforced": unenforced} if unenforced else {}),
+        }
+        """What of the request was not done; fields of the answer, where there is any."""
 
     # What kinds of answers differ in.
 
@@ -83,31 +93,41 @@ class AnswerWriter(ABC):
     async def answer(self) -> dict[str, Any]:
         """Wait for all outputs, and give the whole answer."""
         pieces: dict[int, list[dict[str, Any]]] = {at: [] for at in range(len(self.generation.requests))}
+        async with contextlib.aclosing(self.all_pieces()) as found:
+            async for piece in found:
+                pieces[piece["index"]].append(piece)
+        choices = [self.choice(at, own) for at, own in pieces.items()]
+        return {**self._frame(self.whole), "choices": choices, "usage": self.usage(), **self.remarks}
+
+    async def all_pieces(self) -> AsyncGenerator[dict[str, Any]]:
+        """Give the pieces of all choices, in the order in which the engine makes them."""
         async with contextlib.aclosing(self.generation.events()) as events:
             async for at, chunk in events:
-                pieces[at] += self.pieces(at, chunk)
-        choices = [self.choice(at, own) for at, own in pieces.items()]
-        return {**self._frame(self.whole), "choices": choices, "usage": self.usage()}
+                for piece in self.pieces(at, chunk):
+                    yield piece
 
     async def stream(self) -> AsyncIterator[bytes]:
         """Give the answer as server-sent events. What goes wrong on the way is an event too."""
         options = self.request.stream_options
         with_usage = options is not None and options.include_usage
         frame = {**self._frame(self.part), **({"usage": None} if with_usage else {})}
+        remarks = self.remarks
         try:
-            async with contextlib.aclosing(self.generation.events()) as events:
+            async with contextlib.aclosing(self.all_pieces()) as pieces:
                 for piece in self.opening():
-                    yield _event({**frame, "choices": [piece]})
-                async for at, chunk in events:
-                    for piece in self.pieces(at, chunk):
-                        yield _event({**frame, "choices": [piece]})
+                    yield event({**frame, "choices": [piece], **remarks})
+                    remarks = {}
+                async for piece in pieces:
+                    yield event({**frame, "choices": [piece], **remarks})
+                    remarks = {}
         except ApiError as error:
-            yield _event(error.body())
+            yield event(error.body())
         else:
             if with_usage:
-                yield _event({**frame, "choices": [], "usage": self.usage()})
+                yield event({**frame, "choices": [], "usage": self.usage()})
         yield b"data: [DONE]\n\n"
 
 
-def _event(data: dict[str, Any]) -> bytes:
+def event(data: dict[str, Any]) -> bytes:
+    """Write an event of a stream."""
     return b"data: " + json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"

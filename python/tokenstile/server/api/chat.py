@@ -23,7 +23,7 @@ class Sent(BaseModel):
         return check_fields(data)
 
 
-class FunctionCall(Strict):
+class FunctionCall(Sent):
     """The function of a call, with its arguments in JSON."""
 
     name: Label
@@ -40,6 +40,8 @@ class ToolCall(Sent):
 
 class TextPart(Strict):
     """A part of a message."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
 
     type: Literal["text"]
     text: str
@@ -65,6 +67,8 @@ class Message(Sent):
 class Function(Strict):
     """A function that can be called."""
 
+    model_config = ConfigDict(extra="ignore", strict=True)
+
     name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     description: str | None = None
     parameters: dict[str, Any] | None = None
@@ -73,6 +77,8 @@ class Function(Strict):
 
 class Tool(Strict):
     """A tool."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
 
     type: Literal["function"]
     function: Function
@@ -91,6 +97,10 @@ class ChatRequest(GenerationFields):
     tools: Few[Tool] | None = None
     tool_choice: Label | dict[str, Any] | None = None
     parallel_tool_calls: bool = True
+    reasoning_effort: Label | None = None
+    """How long the model is to think; for templates that know it."""
+    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict, max_length=64)
+    """What the model's chat template is told besides."""
     # They change nothing in what is written.
     metadata: dict[str, Any] | None = None
     modalities: Few[Literal["text"]] | None = None

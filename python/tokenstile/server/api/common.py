@@ -8,6 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from tokenstile.server.api.bounds import Count, Few, Int64, Label, Line, Many, TokenId, check_fields
 
+_WITH_SCHEMA = ("json_object", "json_schema")
+_MOST_BIASES = 1024
+_MOST_DIGITS = 9
+
 __all__ = ["GenerationFields", "JSONSchemaFormat", "ResponseFormat", "StreamOptions", "Strict"]
 
 
@@ -43,14 +47,22 @@ class ResponseFormat(Strict):
 
     type: Literal["text", "json_object", "json_schema", "structural_tag"]
     json_schema: JSONSchemaFormat | None = None
+    plain_schema: dict[str, Any] | bool | None = Field(None, alias="schema")
+    """A schema without a name, as llama.cpp's server takes it."""
     format: dict[str, Any] | None = None
     structures: Many[dict[str, Any]] | None = None
     triggers: Many[str] | None = None
 
     @model_validator(mode="after")
     def _has_its_fields(self) -> ResponseFormat:
-        if (self.type == "json_schema") != (self.json_schema is not None):
+        if self.json_schema is not None and self.type != "json_schema":
             raise ValueError("json_schema goes with the type 'json_schema'")
+        if self.plain_schema is not None and (self.type not in _WITH_SCHEMA or self.json_schema is not None):
+            raise ValueError(
+                "schema goes with the types 'json_object' and 'json_schema', in place of json_schema"
+            )
+        if self.type == "json_schema" and self.json_schema is None and self.plain_schema is None:
+            raise ValueError("the type 'json_schema' has json_schema")
         tags = [self.format is not None, self.structures is not None]
         if sum(tags) != (self.type == "structural_tag"):
             raise ValueError("the type 'structural_tag' has either format, or structures and triggers")
@@ -58,7 +70,12 @@ class ResponseFormat(Strict):
 
 
 class GenerationFields(Strict):
-    """The fields that chat completions and completions have in common."""
+    """The fields that chat completions and completions have in common.
+
+    Fields that are not known are kept: `tokenstile.server.api.unknown` says what becomes of them.
+    """
+
+    model_config = ConfigDict(extra="allow", strict=True)
 
     model: Label | None = None
     temperature: float = Field(1.0, ge=0, le=2)
@@ -75,10 +92,20 @@ class GenerationFields(Strict):
     spelling: Literal["canonical", "any"] | None = None
     """How values of JSON are written, whichever field the structure comes from."""
     return_token_ids: bool = False
-    # Not there yet, and refused unless they ask for nothing.
-    frequency_penalty: float | None = None
-    presence_penalty: float | None = None
-    logit_bias: dict[str, Any] | None = None
+    min_p: float = Field(0.0, ge=0, le=1)
+    frequency_penalty: float = Field(0.0, ge=-2, le=2)
+    presence_penalty: float = Field(0.0, ge=-2, le=2)
+    repetition_penalty: float = Field(1.0, gt=0, le=10)
+    logit_bias: dict[str, float] = Field(default_factory=dict, max_length=_MOST_BIASES)
+    # Other servers' names for structures.
+    guided_json: str | dict[str, Any] | bool | None = None
+    guided_regex: str | None = None
+    guided_choice: Few[str] | None = None
+    guided_grammar: str | None = None
+    grammar: str | None = None
+    """A grammar in GBNF, as llama.cpp's server takes it."""
+    json_schema: dict[str, Any] | bool | None = None
+    """A schema, as llama.cpp's server takes it."""
     # They change nothing in what is written.
     user: Line | None = None
 
@@ -90,12 +117,20 @@ class GenerationFields(Strict):
             return {name: value for name, value in data.items() if value is not None}
         return data
 
-    @field_validator("frequency_penalty", "presence_penalty", "logit_bias")
+    @field_validator("logit_bias")
     @classmethod
-    def _asks_for_nothing(cls, value: object) -> object:
-        if value:
-            raise ValueError("this is not supported; leave it out")
+    def _names_tokens(cls, value: dict[str, float]) -> dict[str, float]:
+        for token, bias in value.items():
+            if not (token.isascii() and token.isdigit() and len(token) <= _MOST_DIGITS):
+                raise ValueError(f"{token[:32]!r} is no token: the keys are numbers of tokens")
+            if not -100 <= bias <= 100:  # noqa: PLR2004 - OpenAI's bounds
+                raise ValueError(f"the bias of token {token} must be from -100 to 100")
         return value
+
+    @property
+    def biases(self) -> tuple[tuple[int, float], ...]:
+        """The tokens with a bias."""
+        return tuple((int(token), bias) for token, bias in self.logit_bias.items())
 
     @field_validator("stop")
     @classmethod

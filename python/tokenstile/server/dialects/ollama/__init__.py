@@ -1,0 +1,1 @@
+"""Ollama's API: ``/api/chat``, ``/api/generate`` and what its clients ask besides."""

@@ -1,0 +1,1 @@
+"""OpenAI's API of responses: ``/v1/responses``. Nothing is stored: a request has its whole conversation."""
