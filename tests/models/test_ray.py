@@ -15,7 +15,14 @@ import ray
 
 import tokenstile as xgr
 from tokenstile.engine import SamplingParams
-from tokenstile.integrations.ray import ModelLoader, _Worker, generate, llama_cpp_model, transformers_model
+from tokenstile.integrations.ray import (
+    ModelLoader,
+    _Columns,
+    _Worker,
+    generate,
+    llama_cpp_model,
+    transformers_model,
+)
 from tokenstile.integrations.writers import Result
 from tokenstile.structured_output import StructuredOutputsParams
 
@@ -167,7 +174,7 @@ def test_a_spelling_has_keys_of_its_own(tmp_path, spelling_of_process):
             checkpoint=str(tmp_path),
             structure=StructuredOutputsParams(json=SCHEMA, spelling=spelling),
             params=SamplingParams(),
-            columns=("prompt", None, "output"),
+            columns=_Columns("prompt", None, None, "output"),
             num_speculative_tokens=0,
         )
         return list(worker(batch)["output"])
@@ -205,3 +212,48 @@ def test_what_is_wrong_comes_out_at_once(dataset, gguf, tmp_path):
         generate(dataset, schema={"type": 7}, model=model, checkpoint=tmp_path)
     with pytest.raises(xgr.InvalidArgumentError, match="schema"):
         generate(dataset, model=model, checkpoint=tmp_path)
+
+
+@pytest.fixture
+def worker(gguf, tmp_path):
+    """A worker of no cluster, for rows of any kind."""
+
+    def make(messages=None, row_id="number"):
+        return _Worker(
+            model=llama_cpp_model(gguf, num_slots=2, max_length=256, num_threads=1),
+            checkpoint=str(tmp_path),
+            structure=StructuredOutputsParams(choice=["Paris", "Rome"]),
+            params=SamplingParams(max_tokens=8),
+            columns=_Columns("prompt", messages, row_id, "output"),
+            num_speculative_tokens=0,
+        )
+
+    return make
+
+
+def test_a_changed_prompt_is_another_row(worker):
+    def ask(text):
+        return worker()({"number": np.array([1]), "prompt": np.array([text], dtype=object)})
+
+    before = ask("The capital of France is ")
+    again = ask("The capital of France is ")
+    after = ask("The capital of Italy is ")
+    assert before["output"] == again["output"] == ["Paris"]
+    assert after["output"] == ["Rome"]
+
+
+def test_a_prompt_that_is_missing(worker):
+    prompts = np.array([None, "The capital of France is ", 5], dtype=object)
+    done = worker()({"number": np.arange(3), "prompt": prompts})
+    assert done["finish_reason"] == ["error", "stop", "error"]
+    assert done["error"] == ["the prompt is None, and no text", "", "the prompt is 5, and no text"]
+
+
+def test_messages_go_through_the_chat_template(worker):
+    chats = np.empty(2, dtype=object)
+    chats[0] = [{"role": "user", "content": "What is the capital of France?"}]
+    chats[1] = [{"role": "user"}]
+    done = worker(messages="chat")({"number": np.arange(2), "chat": chats})
+    assert done["finish_reason"] == ["stop", "error"]
+    assert done["output"][0] in {"Paris", "Rome"}
+    assert "role and content" in done["error"][1]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tokenstile.engine import Engine, SamplingParams
+from tokenstile.engine.models.loading import wrap_model
 from tokenstile.exceptions import InvalidArgumentError, TokenBudgetError
 
 if TYPE_CHECKING:
@@ -56,6 +58,11 @@ class ModelLoader:
 class Writer(Protocol):
     """Writes outputs that follow a structure."""
 
+    @property
+    def template(self) -> Callable[[list[dict[str, str]]], str] | None:
+        """What writes messages as a prompt; ``None`` where the model has no chat template."""
+        ...
+
     def warm(self, structure: StructuredOutputsParams) -> None:
         """Compile the grammar, and raise what is wrong with it."""
         ...
@@ -83,6 +90,12 @@ class EngineWriter:
 
     def __init__(self, model: Model, num_speculative_tokens: int = 0) -> None:
         self._engine = Engine(model, num_speculative_tokens=num_speculative_tokens)
+        self._model = model
+
+    @cached_property
+    def template(self) -> Callable[[list[dict[str, str]]], str] | None:
+        """The chat template that the model's files bring."""
+        return wrap_model(self._model).template
 
     def warm(self, structure: StructuredOutputsParams) -> None:
         """Compile the grammar; it stays in the cache of the engine's manager."""
@@ -121,6 +134,16 @@ class VllmWriter:
 
     def __init__(self, llm: Any) -> None:  # noqa: ANN401 - a vllm.LLM
         self._llm = llm
+
+    @property
+    def template(self) -> Callable[[list[dict[str, str]]], str] | None:
+        """The chat template of the model's tokenizer."""
+        tokenizer = self._llm.get_tokenizer()
+        if not getattr(tokenizer, "chat_template", None):
+            return None
+        return lambda messages: str(
+            tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        )
 
     def warm(self, structure: StructuredOutputsParams) -> None:
         """Let vLLM check the structure; it compiles grammars when they are used."""
@@ -173,6 +196,11 @@ class VllmWriter:
                 seed=_seed_of(params, key),
                 stop=list(params.stop),
                 stop_token_ids=list(params.stop_token_ids),
+                min_p=params.min_p,
+                frequency_penalty=params.frequency_penalty,
+                presence_penalty=params.presence_penalty,
+                repetition_penalty=params.repetition_penalty,
+                logit_bias=dict(params.logit_bias) or None,
                 structured_outputs=self._structure(structure),
                 extra_args=self._extra(structure),
             )

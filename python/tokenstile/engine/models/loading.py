@@ -80,8 +80,7 @@ def wrap_model(model: Any) -> LoadedModel:  # noqa: ANN401 - models of several l
     if isinstance(model, tuple) and len(model) == 2:  # noqa: PLR2004 - a model and its tokenizer
         return _of_transformers(*model, "transformers")
     if all(hasattr(model, name) for name in ("encode", "forward", "truncate", "tokenizer_info")):
-        template = _gguf_template(model.file) if hasattr(model, "file") else None
-        return LoadedModel(type(model).__name__, model, template)
+        return LoadedModel(type(model).__name__, model, _template_of(model))
     if type(model).__name__ == "Llama":
         from tokenstile.engine.models.gguf import GgufFile  # noqa: PLC0415 - only when used
         from tokenstile.engine.models.llama_cpp import LlamaCppModel  # noqa: PLC0415
@@ -94,6 +93,21 @@ def wrap_model(model: Any) -> LoadedModel:  # noqa: ANN401 - models of several l
         f"{type(model).__name__} is no model that is known: give a path, a LoadedModel, a Llama of llama-cpp-python, "
         "a pair of transformers' model and tokenizer, or the address of a server"
     )
+
+
+def _template_of(model: Any) -> Callable[[list[dict[str, str]]], str] | None:  # noqa: ANN401 - a model of the engine
+    """Give the chat template that a model of llama.cpp or of transformers brings along."""
+    if hasattr(model, "file"):
+        return _gguf_template(model.file)
+    tokenizer = getattr(model, "tokenizer", None)
+    return _transformers_template(tokenizer) if getattr(tokenizer, "chat_template", None) else None
+
+
+def _transformers_template(tokenizer: Any) -> Callable[[list[dict[str, str]]], str]:  # noqa: ANN401 - of transformers
+    def write(messages: list[dict[str, str]]) -> str:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+
+    return write
 
 
 def _load_gguf(
@@ -140,11 +154,7 @@ def _of_transformers(
     from tokenstile.engine.models.transformers import TransformersModel  # noqa: PLC0415 - only when used
 
     model = TransformersModel(network, tokenizer, num_slots=num_slots, max_length=max_length)
-
-    def write(messages: list[dict[str, str]]) -> str:
-        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
-
-    return LoadedModel(name, model, write if getattr(tokenizer, "chat_template", None) else None)
+    return LoadedModel(name, model, _template_of(model))
 
 
 def _tools_in_words(tools: Sequence[dict[str, Any]]) -> str:
