@@ -43,7 +43,7 @@ fn equal_values_get_one_number() {
 /// One thread links a set that it has just made, where so many steps were known before, and another reads it.
 fn link_and_read(known: u8) {
     in_all_interleavings(move || {
-        let sets = Arc::new(Sets::new());
+        let sets = Arc::new(Sets::new(false));
         let from = sets.one(5);
         (0..known).for_each(|byte| sets.remember_step(from, byte, SetId::BOTTOM));
         let writer = thread::spawn({
@@ -77,7 +77,7 @@ fn a_set_that_is_linked_among_many_can_be_read() {
 #[test]
 fn what_is_left_after_popping_can_be_read() {
     in_all_interleavings(|| {
-        let sets = Arc::new(Sets::new());
+        let sets = Arc::new(Sets::new(false));
         let from = sets.one(5);
         let writer = thread::spawn({
             let sets = Arc::clone(&sets);
@@ -95,7 +95,7 @@ fn what_is_left_after_popping_can_be_read() {
 #[test]
 fn no_step_is_lost_when_there_are_more_than_a_few() {
     in_all_interleavings(|| {
-        let sets = Arc::new(Sets::new());
+        let sets = Arc::new(Sets::new(false));
         let from = SetId::BOTTOM;
         for byte in [0, 1] {
             sets.remember_step(from, byte, SetId(u32::from(byte)));
@@ -123,7 +123,7 @@ fn no_step_is_lost_when_there_are_more_than_a_few() {
 #[test]
 fn a_mask_that_is_kept_can_be_read() {
     in_all_interleavings(|| {
-        let sets = Arc::new(Sets::new());
+        let sets = Arc::new(Sets::new(false));
         sets.remember_step(SetId::BOTTOM, 0, SetId::DEAD);
         let keep = |sets: &Sets| sets.keep_mask(SetId::BOTTOM, KeptMask::new(9)).content();
         let writer = thread::spawn({
