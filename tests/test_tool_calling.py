@@ -548,3 +548,11 @@ def test_an_impossible_tool_that_must_be_called_stays_an_error():
         )
     with pytest.raises(xgr.InvalidArgumentError, match="'error', 'drop' or None"):
         tool_calling.get_model_structural_tag("qwen_3", two_tools(), on_impossible_tool="skip")
+
+
+def test_the_function_of_a_family_takes_reasoning_as_a_mode_or_a_bool():
+    build = builtin_structural_tag.get_qwen_3_structural_tag
+    assert build(reasoning=True) == build(reasoning="enabled")
+    assert build(reasoning=False) == build(reasoning="disabled")
+    with pytest.raises(ValueError, match="'reasoning' argument"):
+        build(reasoning="always")

@@ -109,13 +109,15 @@ def family(
             tools: list[FunctionToolParam] | None = None,
             builtin_tools: list[BuiltinToolParam] | None = None,
             tool_choice: SimplifiedToolChoice = "auto",
-            reasoning: ReasoningMode = default_reasoning,
+            reasoning: ReasoningMode | bool = default_reasoning,
             any_order: bool = False,
             exclude_special_tokens: bool = True,
             max_whitespace_cnt: int | None = None,
             parallel_tool_calls: bool = True,
             **kwargs: Any,  # noqa: ANN401, ARG001 - what a family does not know, it ignores
         ) -> StructuralTag:
+            if isinstance(reasoning, bool):
+                reasoning = "enabled" if reasoning else "disabled"
             if reasoning not in ("enabled", "disabled", "auto"):
                 raise InvalidArgumentError(
                     f"the 'reasoning' argument must be 'enabled', 'disabled' or 'auto', not {reasoning!r}"
