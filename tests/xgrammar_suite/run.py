@@ -32,7 +32,7 @@ RATCHETS = Path(__file__).parent / "ratchet"
 LEFT_OUT = ("test_pressure.py", "test_builtin_structural_tag_alignment.py")
 UNEXPLAINED = "unexplained"
 # Reasons that are about texts for people, which no program compares.
-TEXTS = ("message", "printed")
+TEXTS = ("message", "printed", "serialized")
 
 
 @dataclass

@@ -326,7 +326,9 @@ impl Emitter<'_> {
                 None => contents.push((label, vec![expr])),
             }
         }
-        if let Some(label) = tags.free_integer.filter(|_| *set == ValueSet::any()) {
+        // Its texts may be bounded by what the request excludes.
+        let is_free = *set == ValueSet { texts: set.texts.clone(), ..ValueSet::any() };
+        if let Some(label) = tags.free_integer.filter(|_| is_free) {
             let integers = ValueSet { numbers: NumberSet::integers(), ..ValueSet::never() };
             let expr = self.content(Kind::Number, &integers, value, tags);
             contents.extend(expr.map_err(|error| self.place(error, value))?.map(|expr| (label, vec![expr])));
