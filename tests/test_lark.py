@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import random
 
 import pytest
@@ -158,3 +159,21 @@ def test_captures_before_markers_of_many_lengths():
     with pytest.raises(xgr.UnsupportedFeatureError, match="few lengths or few bytes") as caught:
         xgr.Grammar.from_lark(many_stops(100, "/[a-z<>]*/"))
     assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "canonical"),
+    [
+        ({"type": "integer"}, False),
+        ({"type": "number"}, True),
+        ({"type": "integer", "minimum": -5}, False),
+        ({"type": "number", "minimum": -1}, True),
+        ({"type": "number", "multipleOf": 2}, False),
+        ({"enum": [0]}, False),
+    ],
+)
+def test_minus_zero_is_a_matter_of_spelling(schema, canonical):
+    for spelling, has_it in (("canonical", canonical), ("any", True)):
+        grammar = xgr.Grammar.from_lark(f"start: %json {json.dumps(schema)}", spelling=spelling)
+        assert xgr.testing._is_grammar_accept_string(grammar, "-0") is has_it
+        assert xgr.testing._is_grammar_accept_string(grammar, "0")
