@@ -33,11 +33,11 @@ CLIENT_OPTIONS = -W default -W error:::tokenstile -o timeout=300
 EXTENSION := python/tokenstile/_core.abi3.so
 # It is there while the module in the package is the release build.
 RELEASE := target/release-build-in-package
-# What was recorded of a build by the compiler that is here, if anything was: what is run often is laid out together. A
+# What was recorded of a build by the compiler that is here, if anything was: what is executed often is laid out together. A
 # record fits one compiler, because it goes by the names that the compiler makes.
 COMPILER := $(shell rustc -vV 2> /dev/null | awk '/^host: / { host = $$2 } /^release: / { print host "-" $$2 }')
 PROFILE := profiles/$(COMPILER).profdata.gz
-# Another record has another name, so that cargo builds everything anew with it.
+# Another record has another name, so that cargo builds everything again with it.
 PROFILE_DATA := $(if $(wildcard $(PROFILE)),target/profile/$(firstword $(shell cksum < $(PROFILE))).profdata)
 PROFILE_FLAGS := $(if $(PROFILE_DATA),-Cprofile-use=$(CURDIR)/$(PROFILE_DATA) -Cllvm-args=-no-pgo-warn-mismatch)
 PROFILED := target/profile/recording
@@ -145,7 +145,7 @@ format: $(VENV)/.installed ## Format all sources
 maskbench: $(EXTENSION) $(VENV)/.installed ## Decide all instances of MaskBench, where it is beside the checkout (MASKBENCH_ARGS="...")
 	$(PY) -m tests.json_schema.maskbench $(MASKBENCH_ARGS)
 
-ratchets: $(EXTENSION) $(VENV)/.installed ## Write the lists of what JSON Schema does not get right anew
+ratchets: $(EXTENSION) $(VENV)/.installed ## Refresh the lists of what JSON Schema does not get right
 	for spelling in any canonical; do \
 		$(PY) -m tests.json_schema.official_suite --update --spelling $$spelling && \
 		$(PY) -m tests.json_schema.maskbench --update --spelling $$spelling || exit 1; \
@@ -191,7 +191,7 @@ docs: $(EXTENSION) $(VENV)/.installed-docs ## Build the documentation into site/
 wheel: $(VENV)/.maturin $(PROFILE_DATA) ## Build a wheel into dist/
 	$(MATURIN_RELEASE) build --release --locked --out dist
 
-profile: $(VENV)/.installed ## Record what is run often, for the builds that follow (needs llvm-profdata)
+profile: $(VENV)/.installed ## Refresh the profile for profile-guided optimisation (needs llvm-profdata)
 	@test -n '$(COMPILER)' || { echo 'make profile needs rustc' >&2; exit 1; }
 	@test -x '$(LLVM_PROFDATA)' || { echo 'make profile needs llvm-profdata of the LLVM that rustc -vV names:' \
 		'set LLVM_PROFDATA to it' >&2; exit 1; }
