@@ -487,3 +487,57 @@ def test_chains_of_all_front_ends(first):
         assert accepts(after_text, "free text : ::" + word)
         assert not accepts(after_text, "free text" + word)
         assert accepts(FRONT_ENDS[first].then_until("!").then(FRONT_ENDS[second]), WORDS[first] + "?!" + word)
+
+
+MANY_KEYS = {
+    "type": "object",
+    "properties": {f"k{at}": {"type": "integer"} for at in range(30)},
+    "required": ["k3"],
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"any_order": True}, {"strict_mode": False}])
+def test_many_keys_beside_what_each_character_leads_back_to(options):
+    """No set of keys is told from another where the regular language does not count."""
+    side = xgr.Grammar.from_json_schema(MANY_KEYS, **options)
+    both = side & xgr.Grammar.from_regex("[^5\\n]*")
+    for text in [
+        '{"k3": 1}',
+        '{"k3": 5}',
+        '{"k1": 4, "k3": 1}',
+        '{"k3": 1, "k1": 4}',
+        '{"k3": 1, "k15": 4}',
+        '{"k3": 1, "x": [{"y": 1, "y": 2}]}',
+        '{"k3": 1, "x": [{"y": 1}, {"y": "7"}]}',
+        '{"k3": 1, "x": [{"y": 1}, {"y": "5"}]}',
+        '{"k1": 4}',
+        '{"k3":\n1}',
+    ]:
+        expected = accepts(side, text) and "5" not in text and "\n" not in text
+        assert accepts(both, text) == expected, text
+    assert not accepts(side & xgr.Grammar.from_regex("[^,]*"), '{"k3": 1, "k4": 1}')
+    assert accepts(side & xgr.Grammar.from_regex("[^,]*"), '{"k3": 1}')
+    with pytest.raises(xgr.GrammarError, match="nothing"):
+        side & xgr.Grammar.from_regex("[^3]*")
+
+
+def test_many_keys_beside_a_length():
+    side = xgr.Grammar.from_json_schema(MANY_KEYS)
+    both = side & xgr.Grammar.from_regex(".{0,40}")
+    assert accepts(both, '{"k1": 4, "k3": 1}')
+    assert not accepts(both, '{"k1": 4, "k3": 1, "k4": 1, "k5": 1, "k6": 1}')
+    with pytest.raises(xgr.LimitExceededError, match="any order"):
+        xgr.Grammar.from_json_schema(MANY_KEYS, any_order=True) & xgr.Grammar.from_regex(".{0,400}")
+
+
+def test_numbers_that_each_schema_writes_in_its_way():
+    number, integer = ({"type": kind} for kind in ("number", "integer"))
+    both = xgr.Grammar.from_json_schema(number) & xgr.Grammar.from_json_schema(integer)
+    assert accepts(both, "3")
+    assert not accepts(both, "3.0")
+    halves, quarters = (xgr.Grammar.from_json_schema(number | {"multipleOf": step}) for step in (2.5, 0.75))
+    with pytest.raises(xgr.UnsupportedFeatureError, match="all whole"):
+        xgr.Grammar.from_json_schema({"minimum": 1}) & xgr.Grammar.from_json_schema({"maximum": 1})
+    with pytest.raises(xgr.UnsupportedFeatureError, match=r"1\.0 in different ways"):
+        xgr.Grammar.from_json_schema({"enum": [1.0, 2]}) & xgr.Grammar.from_json_schema({"enum": [1, 2]})
+    assert accepts(halves & quarters, "7.5")

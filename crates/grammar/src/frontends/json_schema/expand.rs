@@ -343,6 +343,9 @@ impl<'b> Expander<'b> {
                     let other = self.expand(item)?;
                     set = set.intersect(&other, &mut self.algebra)?;
                 }
+                if !self.operands.is_empty() {
+                    self.check_numbers(&items, &set)?;
+                }
                 self.prune(&mut set)?;
                 Ok(set)
             }

@@ -24,6 +24,9 @@ use crate::regular::{Dfa, Nfa};
 /// So many words of a list may be told apart, each of which may double its places.
 pub(super) const MOST_WORDS: usize = 16;
 
+/// The lists of a conjunction may have so many places. Keys in any order have one for each set of them.
+const MOST_PLACES: usize = 1 << 14;
+
 /// Words of others that are told apart: the number of the family, and the key.
 pub(super) type Words = Vec<(u32, Box<str>)>;
 
@@ -199,6 +202,11 @@ impl<'g> Lists<'g> {
         nfa.determinize(start, end).map(Some)
     }
 
+    /// The texts of the keys of others.
+    pub(super) fn key_texts(&self, keys: ExprId) -> Result<Arc<Dfa>> {
+        self.languages.of(keys, self.budget)
+    }
+
     pub(super) fn list(&self, number: u32) -> &List<'g> {
         &self.all[number as usize]
     }
@@ -283,7 +291,9 @@ impl<'g> Lists<'g> {
                 }
             }
         }
-        self.budget.check_nodes(self.places.len() + found.len())?;
+        if self.places.len() + found.len() > MOST_PLACES {
+            return Err(too_many_places());
+        }
         let step = |(which, key, value, next)| Step { which, key, value, next: self.intern(next) };
         Ok(found.into_iter().map(step).collect())
     }
@@ -295,6 +305,12 @@ fn only(text: &str, budget: &Budget) -> Result<Dfa> {
     let (start, end) = (nfa.add_state()?, nfa.add_state()?);
     nfa.add_literal(start, text.as_bytes(), end)?;
     nfa.determinize(start, end)
+}
+
+fn too_many_places() -> Error {
+    let message = "an object whose keys come in any order has too many sets of keys to be compared with a regular language";
+    Error::new(ErrorKind::Limit, message)
+        .with_help("let the keys come in the order of the schema (`any_order=False`)")
 }
 
 /// What is said where the words of a list that are told apart would be too many.

@@ -15,8 +15,8 @@
 //! Reading order: this file finds the conjunctions, `product` makes the rules, `leaves` the automata of regular parts,
 //! `unfold` writes plain lists of members as rules, `lists` goes through the places of all others, of which `tracked` leaves
 //! those to the engine whose keys must differ, `spelled` reads keys beside the automaton, `scarce` finds those of which
-//! there are few, `ways` tells
-//! which pairs of states are alike, `free_state` finds the state that has nothing to say.
+//! there are few, `still` leaves lists
+//! alone that the automaton does not move, `ways` tells which pairs of states are alike, `free_state` finds the state that has nothing to say.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -26,6 +26,7 @@ mod lists;
 mod product;
 mod scarce;
 mod spelled;
+mod still;
 mod tracked;
 mod unfold;
 mod ways;
@@ -52,9 +53,14 @@ pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
         return Ok(None);
     }
     // What recurses at one end only is regular after all.
-    let mut grammar = linear::unroll(unfold::unfold(grammar.clone(), budget)?, budget)?;
-    let mut round = 0;
+    let mut grammar = linear::unroll(unfold::unfold(grammar.clone(), false, budget)?, budget)?;
+    let (mut round, mut has_lists) = (0, true);
     while let Some(innermost) = find_innermost(&grammar, &mixed(&grammar, budget)?)? {
+        if has_lists && count_sides(&grammar, innermost, budget)? > 1 {
+            grammar = linear::unroll(unfold::unfold(grammar, true, budget)?, budget)?;
+            has_lists = false;
+            continue;
+        }
         // What was only part of this conjunction is no one's concern any more.
         grammar = trim::trim(lower_one(&grammar, innermost, round, budget)?, budget)?;
         round += 1;
@@ -84,6 +90,12 @@ fn lower_one(grammar: &Grammar, conjunction: ExprId, round: usize, budget: &Budg
         copy.define(id, body);
     }
     copy.finish()
+}
+
+/// How many operands of a conjunction are not regular, lists of members among them.
+fn count_sides(grammar: &Grammar, conjunction: ExprId, budget: &Budget) -> Result<usize> {
+    let regular = regular_exprs(grammar, budget)?;
+    Ok(operands(grammar, conjunction).0.iter().filter(|operand| !regular[operand.index()]).count())
 }
 
 /// Explores the product of a conjunction, until no more words of its lists have to be told apart, and builds it.

@@ -69,7 +69,7 @@ struct Ends {
 
 /// The product of one conjunction.
 pub(super) struct Product<'g> {
-    grammar: &'g Grammar,
+    pub(super) grammar: &'g Grammar,
     regular: &'g [bool],
     /// The operand that is not regular.
     side: ExprId,
@@ -77,6 +77,10 @@ pub(super) struct Product<'g> {
     pub(super) dfa: Arc<Dfa>,
     /// The state from which every text is fine, if there is one and parts stay as they are in it.
     pub(super) free: Option<StateId>,
+    /// Whether all that the grammar matches is text, so that parts begin and end between characters.
+    pub(super) is_text: bool,
+    /// The lists that the automaton does not move, and of which it is not known that they have a text.
+    still: Vec<u32>,
     pub(super) budget: &'g Budget,
     pub(super) leaves: Leaves<'g>,
     pub(super) lists: Lists<'g>,
@@ -113,7 +117,8 @@ impl<'g> Product<'g> {
             dfa = dfa.intersection(&determinize(grammar, operand, budget)?, budget)?;
         }
         let dfa = Arc::new(dfa);
-        let free = if is_text(grammar) { free_state(&dfa) } else { None };
+        let is_text = is_text(grammar);
+        let free = if is_text { free_state(&dfa) } else { None };
         Ok(Product {
             grammar,
             regular,
@@ -123,6 +128,8 @@ impl<'g> Product<'g> {
             ways: Ways::new(Arc::clone(&dfa)),
             dfa,
             free,
+            is_text,
+            still: Vec::new(),
             budget,
             numbers: HashMap::new(),
             meetings: Vec::new(),
@@ -230,14 +237,34 @@ impl<'g> Product<'g> {
             return Ok(());
         }
         self.meet((Part::Expr(self.side), Dfa::START))?;
-        while let Some((number, state)) = self.news.pop() {
-            self.budget.tick()?;
-            for at in 0..self.ends[number as usize].listeners.len() {
-                let listener = self.ends[number as usize].listeners[at];
-                self.tell(listener, state)?;
+        loop {
+            while let Some((number, state)) = self.news.pop() {
+                self.budget.tick()?;
+                for at in 0..self.ends[number as usize].listeners.len() {
+                    let listener = self.ends[number as usize].listeners[at];
+                    self.tell(listener, state)?;
+                }
+            }
+            if !self.look_at_still()? {
+                return Ok(());
             }
         }
-        Ok(())
+    }
+
+    /// Finds out of lists that the automaton does not move whether they have a text by now; tells whether one has.
+    fn look_at_still(&mut self) -> Result<bool> {
+        let mut found = false;
+        for number in std::mem::take(&mut self.still) {
+            let (part, state) = self.meetings[number as usize];
+            let Part::Expr(id) = part else { continue };
+            if self.has_still_text(id, state)? {
+                self.leave(number, state);
+                found = true;
+            } else {
+                self.still.push(number);
+            }
+        }
+        Ok(found)
     }
 
     fn tell(&mut self, listener: Listener, state: StateId) -> Result<()> {
@@ -290,6 +317,13 @@ impl<'g> Product<'g> {
             let (part, state) = meeting;
             if self.stays(meeting) {
                 self.leave(number, state);
+                continue;
+            }
+            if self.is_still_list(meeting)
+                && let Part::Expr(id) = part
+            {
+                self.still.push(number);
+                open.extend(self.parts_of_still(id).into_iter().map(|part| (part, state)));
                 continue;
             }
             match self.shape(part)? {
@@ -427,6 +461,11 @@ impl<'g> Product<'g> {
         rules: &mut Rules<'_>,
     ) -> Result<(ExprId, RuleOptions)> {
         let (part, state) = meeting;
+        if self.is_still_list(meeting)
+            && let Part::Expr(id) = part
+        {
+            return Ok((self.still_list(id, state, rules)?, RuleOptions::default()));
+        }
         if let Some(list) = self.tracked_list(part)? {
             let body = self.tracked(list, state, end, rules)?;
             return Ok((body, RuleOptions::default()));

@@ -1,9 +1,9 @@
 //! Lists of members as rules, where they are plain enough.
 //!
-//! The engine carries in the frame of a list what it has seen, and an automaton that runs beside cannot. But a list
-//! whose members come in a fixed order, each on its own conditions, is an ordinary expression: for each place a rule for
-//! what may follow. That is the object of a closed schema with its keys in order, and any array that was not one
-//! already. Lists with keys in any order, counters or implications stay as they are, and are refused where they are met.
+//! A list goes beside an automaton place by place. But where two operands of a conjunction hold lists, one of them has to be an
+//! automaton itself. A list whose members come in a fixed order, each on its own conditions, is an ordinary expression: for
+//! each place a rule for what may follow. That is the object of a closed schema with its keys in order, and any array that
+//! was not one already.
 //!
 //! Free text with a few tags is written as expressions too, for the same reason.
 
@@ -17,6 +17,9 @@ use crate::regular::TagText;
 
 /// Whether a list can be written as rules.
 fn is_plain(layout: &Layout) -> bool {
+    if !layout.track.is_empty() {
+        return false;
+    }
     let in_order = layout.order != Order::Any || (layout.entries.is_empty() && !layout.unique);
     in_order
         && layout.counters.is_empty()
@@ -24,10 +27,10 @@ fn is_plain(layout: &Layout) -> bool {
         && (layout.others.is_empty() || !layout.unique)
 }
 
-/// `grammar` with plain lists as rules.
-pub(super) fn unfold(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
+/// `grammar` with free text that has few tags as expressions, and, if `lists` says so, with plain lists as rules.
+pub(super) fn unfold(grammar: Grammar, lists: bool, budget: &Budget) -> Result<Grammar> {
     let concerns = |expr: &Expr| match expr {
-        Expr::Members { layout, .. } => is_plain(layout),
+        Expr::Members { layout, .. } => lists && is_plain(layout),
         Expr::Tagged { text, .. } => has_few_tags(text, budget),
         _ => false,
     };
@@ -40,7 +43,7 @@ pub(super) fn unfold(grammar: Grammar, budget: &Budget) -> Result<Grammar> {
     for (_, expr) in grammar.exprs() {
         budget.tick()?;
         let copied = match expr {
-            Expr::Members { layout, parts } if is_plain(layout) => {
+            Expr::Members { layout, parts } if lists && is_plain(layout) => {
                 let parts: Vec<ExprId> = parts.iter().map(|part| exprs[part.index()]).collect();
                 List { layout, parts: &parts, builder: &mut builder }.write()
             }

@@ -7,13 +7,14 @@
 
 use std::rc::Rc;
 
+use super::super::Spelling;
 use super::super::emit;
 use super::super::keywords;
 use super::super::values::formula::{Formula, FormulaId};
 use super::super::values::objects::{ObjectShape, Openness, Witness};
 use super::super::values::{Algebra, ValueSet};
 use super::Expander;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// How one of the schemas that are combined is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,35 @@ impl Expander<'_> {
             shape.says_rest = true;
         }
         Ok(set)
+    }
+}
+
+impl Expander<'_> {
+    /// Fails where the numbers that schemas have in common are written otherwise than in each of them: whole numbers are
+    /// written without a point where all numbers are whole, and those that a schema lists with a point as they are listed.
+    pub(super) fn check_numbers(&mut self, items: &[FormulaId], common: &ValueSet) -> Result<()> {
+        let is_operand = |id: &FormulaId| matches!(self.algebra.formulas.get(*id), Formula::Operand(..));
+        let kept: Vec<FormulaId> = items.iter().copied().filter(is_operand).collect();
+        if kept.len() < 2 || self.options.spelling != Spelling::Canonical || common.numbers.is_empty() {
+            return Ok(());
+        }
+        let listed = self.listed_floats.iter().find(|(value, _)| common.numbers.contains(value));
+        if let Some((_, written)) = listed {
+            let message = format!("the schemas list the number {written} in different ways, or may");
+            return Err(Error::unsupported(message).with_help("list whole numbers without a point"));
+        }
+        let budget = self.algebra.languages.budget;
+        if !common.numbers.are_integers(budget)? {
+            return Ok(());
+        }
+        for item in kept {
+            if self.expand(item)?.numbers.are_integers(budget)? {
+                return Ok(());
+            }
+        }
+        let message = "the numbers that the schemas have in common are all whole, and each of the schemas writes them with a \
+            point too";
+        Err(Error::unsupported(message).with_help("say `\"type\": \"integer\"` in one of the schemas"))
     }
 }
 
