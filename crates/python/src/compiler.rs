@@ -26,7 +26,7 @@ use crate::json_schema::{self, Arguments};
 use crate::lark::{self, NamedGrammar};
 use crate::limits::{CancelToken, CompileLimits, cancellable};
 use crate::permits::Permits;
-use crate::report::{Report, Schema};
+use crate::report::{Embedding, Report, Schema};
 use crate::spelling;
 use crate::structural_tag;
 
@@ -451,11 +451,28 @@ impl GrammarCompiler {
             (Work::BuiltinJson(spelling), _) => Ok(ebnf::builtin_json(*spelling)),
             (Work::Grammar(text), None) => ebnf::parse(text, "root", budget.limits(), budget),
         };
-        Ok((Lowered::Grammar(grammar?), Report::default()))
+        Ok((Lowered::Grammar(grammar?), self.report(work, budget)))
     }
 }
 
 impl GrammarCompiler {
+    /// The report of what was no schema by itself.
+    fn report(&self, work: &Work, budget: &Budget) -> Report {
+        let vocab = || Some(Arc::clone(&self.vocab));
+        let text = match work {
+            Work::Lark { text, named, spelling } => {
+                let (text, named) = (Arc::clone(text), Arc::clone(named));
+                Embedding::Lark { text, named, spelling: *spelling, vocab: vocab() }
+            }
+            Work::StructuralTag { text, spelling } => {
+                Embedding::Tag { text: Arc::clone(text), spelling: *spelling, vocab: vocab() }
+            }
+            Work::BuiltinJson(spelling) => Embedding::Json(*spelling),
+            _ => return Report::default(),
+        };
+        Report::embedded(text, budget)
+    }
+
     /// The first token of that text.
     fn find_token(&self, text: &str) -> Option<u32> {
         structural_tag::find_token(&self.vocab, text)

@@ -6,9 +6,10 @@ use std::sync::{Arc, OnceLock};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
+use tokenstile_engine::vocab::Vocab;
 use tokenstile_grammar::frontends::json_schema::Spelling;
 use tokenstile_grammar::frontends::{ebnf, json_schema as front_end, regex, structural_tag as tags};
-use tokenstile_grammar::{ErrorKind, Grammar as Ir, ir, passes};
+use tokenstile_grammar::{Budget, ErrorKind, Grammar as Ir, ir, passes};
 
 use crate::acceptor::Acceptor;
 use crate::arguments;
@@ -20,7 +21,7 @@ use crate::json_schema::{self, Arguments};
 use crate::lark;
 use crate::limits::{CompileLimits, interruptible};
 use crate::matcher::bytes_of;
-use crate::report::Report;
+use crate::report::{Embedding, Report};
 use crate::schemas::Schemas;
 use crate::serialize;
 use crate::spelling;
@@ -131,9 +132,17 @@ impl Grammar {
         let named = lark::named_grammars(named_grammars)?;
         let spelling = spelling::chosen(py, spelling)?;
         let parsed = interruptible(py, limits, |budget| {
-            lark::parse(lark_string, &named, spelling, vocab.as_deref(), budget)
+            let parsed = lark::parse(lark_string, &named, spelling, vocab.as_deref(), budget)?;
+            let text = Embedding::Lark {
+                text: lark_string.into(),
+                named: named.clone().into(),
+                spelling,
+                vocab: vocab.clone(),
+            };
+            Ok((parsed, Report::embedded(text, budget)))
         })?;
-        parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::Lark))
+        let (parsed, report) = parsed.map_err(|error| errors::grammar(py, &error, Source::Lark))?;
+        Ok(Grammar::with_report(parsed, report))
     }
 
     /// The JSON texts of the values that a JSON Schema allows.
@@ -235,14 +244,17 @@ impl Grammar {
         let spelling = spelling::chosen(py, spelling)?;
         let limits = CompileLimits::from_python(limits)?.grammar;
         let vocab = tokenizer_info.map(vocab_of).transpose()?;
-        let parsed = interruptible(py, limits, |budget| match &vocab {
-            None => tags::parse(&text, spelling, None, budget),
-            Some(vocab) => {
-                let find = |text: &str| structural_tag::find_token(vocab, text);
-                tags::parse(&text, spelling, Some(tags::Tokens { find: &find, count: vocab.len() }), budget)
-            }
+        let parsed = interruptible(py, limits, |budget| {
+            let find =
+                |text: &str| vocab.as_deref().and_then(|vocab| structural_tag::find_token(vocab, text));
+            let count = vocab.as_deref().map_or(0, Vocab::len);
+            let tokens = vocab.is_some().then_some(tags::Tokens { find: &find, count });
+            let parsed = tags::parse(&text, spelling, tokens, budget)?;
+            let text = Embedding::Tag { text: text.as_str().into(), spelling, vocab: vocab.clone() };
+            Ok((parsed, Report::embedded(text, budget)))
         })?;
-        parsed.map(Grammar::new).map_err(|error| errors::grammar(py, &error, Source::StructuralTag))
+        let (parsed, report) = parsed.map_err(|error| errors::grammar(py, &error, Source::StructuralTag))?;
+        Ok(Grammar::with_report(parsed, report))
     }
 
     /// Standard JSON whose root is an object or an array.
@@ -252,7 +264,9 @@ impl Grammar {
         py: Python<'_>,
         #[pyo3(from_py_with = spelling::spelling)] spelling: Option<Spelling>,
     ) -> PyResult<Self> {
-        Ok(Grammar::new(ebnf::builtin_json(spelling::chosen(py, spelling)?)))
+        let spelling = spelling::chosen(py, spelling)?;
+        let report = Report::embedded(Embedding::Json(spelling), &Budget::default());
+        Ok(Grammar::with_report(ebnf::builtin_json(spelling), report))
     }
 
     /// The strings of the grammars, one after the other.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tokenstile_engine::vocab::Vocab;
-use tokenstile_grammar::frontends::json_schema::Spelling;
+use tokenstile_grammar::frontends::json_schema::{Embedded, Spelling};
 use tokenstile_grammar::frontends::lark;
 use tokenstile_grammar::{Budget, Grammar as Ir, Result};
 
@@ -69,6 +69,30 @@ pub(crate) fn parse(
     vocab: Option<&Vocab>,
     budget: &Budget,
 ) -> Result<Ir> {
+    with_surroundings(named, spelling, vocab, |surroundings| {
+        lark::parse(text, surroundings, budget.limits(), budget)
+    })
+}
+
+/// The schemas in a Lark text.
+pub(crate) fn schemas(
+    text: &str,
+    named: &[NamedGrammar],
+    spelling: Spelling,
+    vocab: Option<&Vocab>,
+    budget: &Budget,
+) -> Result<Vec<Embedded>> {
+    with_surroundings(named, spelling, vocab, |surroundings| {
+        lark::schemas(text, surroundings, budget.limits(), budget)
+    })
+}
+
+fn with_surroundings<T>(
+    named: &[NamedGrammar],
+    spelling: Spelling,
+    vocab: Option<&Vocab>,
+    read: impl FnOnce(&lark::Surroundings<'_>) -> T,
+) -> T {
     let find = |text: &str| {
         let tokens = vocab.into_iter().flat_map(|vocab| vocab.table().texts());
         tokens.filter(|(_, own)| *own == text.as_bytes()).map(|(id, _)| id.0).collect()
@@ -81,5 +105,5 @@ pub(crate) fn parse(
         })
         .collect();
     let token_ids: Option<&lark::TokenResolver<'_>> = if vocab.is_some() { Some(&find) } else { None };
-    lark::parse(text, &lark::Surroundings { named: &named, token_ids, spelling }, budget.limits(), budget)
+    read(&lark::Surroundings { named: &named, token_ids, spelling })
 }

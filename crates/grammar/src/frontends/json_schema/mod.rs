@@ -17,6 +17,7 @@ pub mod admits;
 mod combine;
 mod diagnosis;
 pub mod documents;
+mod embedded;
 mod emit;
 mod expand;
 pub mod formats;
@@ -38,6 +39,7 @@ use crate::machine::Machine;
 use crate::passes::trim::{GENERATES_NOTHING, matches_nothing};
 
 pub use combine::{Combination, SchemaText, all_of, combine};
+pub use embedded::Embedded;
 pub use report::{Finding, Outcome, Report};
 pub use spelling::Spelling;
 pub use style::Style;

@@ -6,7 +6,8 @@ use super::ast::{DocumentId, Node};
 use super::lower::{Lowerer, Mode, Scope};
 use super::{Named, guidance, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
-use crate::frontends::{json_schema, regex};
+use crate::frontends::json_schema::{self, Embedded};
+use crate::frontends::regex;
 use crate::ir::{Automaton, ExprId, TokenSet, copy_into, quoted};
 use crate::regular::{CharSet, substring};
 
@@ -174,8 +175,27 @@ impl<'s> Lowerer<'s> {
                 None => told,
             }
         })?;
+        self.note_schema(schema, place, document)?;
         let root = copy_into(&mut self.builder, &converted.grammar, &mut self.names)?;
         Ok(self.builder.rule(root))
+    }
+
+    /// Notes a schema for who asks which there are, once for each place.
+    fn note_schema(&mut self, schema: &str, place: usize, document: DocumentId) -> Result<()> {
+        if self.schemas.is_none() {
+            return Ok(());
+        }
+        let text = self.texts.document(document);
+        let Place::Text { line, .. } = Place::in_text(text.source, place) else { return Ok(()) };
+        let name = text.name.map_or_else(String::new, |name| format!("@{name} "));
+        let read = json_schema::documents::Document::parse(schema, self.budget)?;
+        let options = guidance::options(read.root(), self.surroundings.spelling)?;
+        let found = Embedded { place: format!("{name}line {line}"), schema: schema.to_owned(), options };
+        let is_same = |known: &Embedded| known.place == found.place && known.schema == found.schema;
+        if let Some(schemas) = self.schemas.as_mut().filter(|schemas| !schemas.iter().any(is_same)) {
+            schemas.push(found);
+        }
+        Ok(())
     }
 
     fn named_grammar(&mut self, name: &'s str, place: usize, document: DocumentId) -> Result<ExprId> {

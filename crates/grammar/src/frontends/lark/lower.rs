@@ -19,6 +19,7 @@ use super::enclosed::Enclosed;
 use super::{Surroundings, lazy, parser};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::nearest;
+use crate::frontends::json_schema::Embedded;
 use crate::ir::{Builder, ExprId, Grammar, Names, RuleId};
 use crate::limits::{Budget, Limits};
 use crate::passes::graph::{Graph, strong_components};
@@ -60,29 +61,22 @@ pub(super) fn grammar<'s>(
     limits: &Limits,
     budget: &'s Budget,
 ) -> Result<Grammar> {
-    let mut lowerer = Lowerer {
-        texts: Texts::default(),
-        surroundings: *surroundings,
-        budget,
-        builder: Builder::new(limits),
-        names: Names::default(),
-        instances: HashMap::new(),
-        open: Vec::new(),
-        roots: HashMap::new(),
-        ignored: HashMap::new(),
-        named: HashMap::new(),
-        endings: Vec::new(),
-        enclosed: RefCell::default(),
-    };
-    let document = parser::parse(source, None, &mut lowerer.texts, budget)?;
-    let root = lowerer.root_of(document)?;
-    while let Some((instance, rule)) = lowerer.open.pop() {
-        budget.tick()?;
-        lowerer.define(&instance, rule)?;
-        lowerer.builder.check()?;
-    }
-    lowerer.settle_endings()?;
+    let mut lowerer = Lowerer::new(surroundings, limits, budget);
+    let root = lowerer.lower_all(source)?;
     lowerer.builder.finish(root)
+}
+
+/// The schemas of `source`, by the lines on which they begin.
+pub(super) fn schemas<'s>(
+    source: &'s str,
+    surroundings: &Surroundings<'s>,
+    limits: &Limits,
+    budget: &'s Budget,
+) -> Result<Vec<Embedded>> {
+    let mut lowerer = Lowerer::new(surroundings, limits, budget);
+    lowerer.schemas = Some(Vec::new());
+    lowerer.lower_all(source)?;
+    Ok(lowerer.schemas.unwrap_or_default())
 }
 
 /// Lowers documents into one grammar.
@@ -103,9 +97,42 @@ pub(super) struct Lowerer<'s> {
     pub(super) endings: Vec<lazy::Unsettled<'s>>,
     /// The rules that stand inside of a capture.
     pub(super) enclosed: RefCell<Enclosed>,
+    /// The schemas that were met, if somebody asks for them.
+    pub(super) schemas: Option<Vec<Embedded>>,
 }
 
 impl<'s> Lowerer<'s> {
+    fn new(surroundings: &Surroundings<'s>, limits: &Limits, budget: &'s Budget) -> Self {
+        Lowerer {
+            texts: Texts::default(),
+            surroundings: *surroundings,
+            budget,
+            builder: Builder::new(limits),
+            names: Names::default(),
+            instances: HashMap::new(),
+            open: Vec::new(),
+            roots: HashMap::new(),
+            ignored: HashMap::new(),
+            named: HashMap::new(),
+            endings: Vec::new(),
+            enclosed: RefCell::default(),
+            schemas: None,
+        }
+    }
+
+    /// Lowers a text, and everything that it names; returns the rule that it starts from.
+    fn lower_all(&mut self, source: &'s str) -> Result<RuleId> {
+        let document = parser::parse(source, None, &mut self.texts, self.budget)?;
+        let root = self.root_of(document)?;
+        while let Some((instance, rule)) = self.open.pop() {
+            self.budget.tick()?;
+            self.define(&instance, rule)?;
+            self.builder.check()?;
+        }
+        self.settle_endings()?;
+        Ok(root)
+    }
+
     /// An error at `at` in the text of a document.
     pub(super) fn error(
         &self,

@@ -41,7 +41,7 @@ mod parser;
 #[cfg(test)]
 mod tests;
 
-use super::json_schema::Spelling;
+use super::json_schema::{Embedded, Spelling};
 use crate::error::Result;
 use crate::ir::Grammar;
 use crate::limits::{Budget, Limits};
@@ -93,4 +93,14 @@ pub fn parse(
     budget: &Budget,
 ) -> Result<Grammar> {
     lower::grammar(source, surroundings, limits, budget)
+}
+
+/// The schemas of `source`, by the lines on which they begin. The arguments are those of [`parse`].
+pub fn schemas(
+    source: &str,
+    surroundings: &Surroundings<'_>,
+    limits: &Limits,
+    budget: &Budget,
+) -> Result<Vec<Embedded>> {
+    lower::schemas(source, surroundings, limits, budget)
 }

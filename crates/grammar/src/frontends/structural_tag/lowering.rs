@@ -9,7 +9,7 @@ use super::path::{Path, within};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::frontends::ebnf::TokenResolver;
 use crate::frontends::json_schema::documents::{Document, Json};
-use crate::frontends::json_schema::{self, Options, Shared, Spelling};
+use crate::frontends::json_schema::{self, Embedded, Options, Shared, Spelling};
 use crate::ir::{Automaton, Builder, ExprId, Grammar, Names, RuleId, RuleOptions, copy_into};
 use crate::limits::Budget;
 use crate::passes::analysis::productive;
@@ -115,6 +115,8 @@ pub(super) struct Lowering<'a> {
     texts: FxHashMap<FreeTextKey, ExprId>,
     /// Schemas that may turn out to have no value that can be written.
     doubtful: Vec<Doubtful>,
+    /// The schemas that were met, if somebody asks for them.
+    pub(super) schemas: Option<Vec<Embedded>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -135,6 +137,7 @@ impl<'a> Lowering<'a> {
             tags: FxHashMap::default(),
             texts: FxHashMap::default(),
             doubtful: Vec::new(),
+            schemas: None,
         }
     }
 

@@ -31,8 +31,8 @@ mod tree;
 mod tests;
 
 use super::ebnf::TokenResolver;
-use super::json_schema::Spelling;
 use super::json_schema::documents::{Document, Json};
+use super::json_schema::{Embedded, Spelling};
 use crate::error::{Error, ErrorKind, Place, Result};
 use crate::ir::{Grammar, RuleOptions};
 use crate::limits::Budget;
@@ -76,6 +76,22 @@ pub fn parse(
     let body = lowering.format(format, &Path::root("format"), Context::outermost())?;
     lowering.shared.builder.define(root, body.expr, RuleOptions::default());
     lowering.finish(root)
+}
+
+/// The schemas of a structural tag, by their JSON Pointers in it. The arguments are those of [`parse`].
+pub fn schemas(
+    source: &str,
+    spelling: Spelling,
+    tokens: Option<Tokens<'_>>,
+    budget: &Budget,
+) -> Result<Vec<Embedded>> {
+    let document = Document::parse(source, budget)?;
+    let format = format_of(document.root())?;
+    let mut lowering = Lowering::new(&document, spelling, tokens, budget);
+    lowering.schemas = Some(Vec::new());
+    lowering.declare("root");
+    lowering.format(format, &Path::root("format"), Context::outermost())?;
+    Ok(lowering.schemas.unwrap_or_default())
 }
 
 /// The format of a whole structural tag.

@@ -38,6 +38,27 @@ impl<'p> Path<'p> {
         Place::Path(self.to_string())
     }
 
+    /// This path as a JSON Pointer. Fields have plain names.
+    pub(super) fn pointer(&self) -> String {
+        let steps = self.steps().into_iter().map(|step| match step {
+            Step::Key(key) => format!("/{key}"),
+            Step::Index(index) => format!("/{index}"),
+        });
+        steps.collect()
+    }
+
+    /// The steps from the root on.
+    fn steps(&self) -> Vec<Step<'p>> {
+        let mut steps = vec![self.step];
+        let mut at = self.above;
+        while let Some(path) = at {
+            steps.push(path.step);
+            at = path.above;
+        }
+        steps.reverse();
+        steps
+    }
+
     /// That what stands here is wrong.
     pub(super) fn invalid(&self, message: impl Into<String>) -> Error {
         Error::new(ErrorKind::Invalid, message).at(self.place())
@@ -69,13 +90,7 @@ pub(super) fn within(place: Place, what: &str, error: &Error) -> Error {
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut steps = vec![self.step];
-        let mut at = self.above;
-        while let Some(path) = at {
-            steps.push(path.step);
-            at = path.above;
-        }
-        for (place, step) in steps.iter().rev().enumerate() {
+        for (place, step) in self.steps().iter().enumerate() {
             match step {
                 Step::Key(key) if place == 0 => write!(out, "{key}")?,
                 Step::Key(key) => write!(out, ".{key}")?,

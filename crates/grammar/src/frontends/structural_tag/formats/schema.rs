@@ -3,7 +3,7 @@
 use super::super::fields::Fields;
 use super::super::lowering::{Context, Lowered, Lowering};
 use crate::error::Result;
-use crate::frontends::json_schema::{self, Options, Style};
+use crate::frontends::json_schema::{self, Embedded, Options, Style};
 
 /// A value of a schema, in one of the styles.
 pub(super) fn json_schema(
@@ -59,6 +59,10 @@ fn lower(lowering: &mut Lowering<'_>, fields: &Fields<'_, '_>, options: &Options
         "{:?} {:?} {:?} {:?} {text}",
         options.style, options.any_order, options.max_whitespace, options.excludes
     );
+    if let Some(schemas) = &mut lowering.schemas {
+        let place = fields.path.key("json_schema").pointer();
+        schemas.push(Embedded { place, schema: text.clone(), options: options.clone() });
+    }
     if let Some(&known) = lowering.parts.get(&key) {
         return Ok(Lowered::closed(known));
     }
