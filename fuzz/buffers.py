@@ -57,10 +57,25 @@ def check_tensor(random: random.Random, matcher: tokenstile.GrammarMatcher, size
     base: Any = torch.full((SIDE * SIDE,), GUARD, dtype=kind)
     view = base.as_strided((3, width), (width, 1), random.randint(0, 40))
     taken = False
+    if random.random() < 0.1:
+        check_shrunk(view.clone(), matcher, taken_before=random.random() < 0.5)
     for _ in range(random.randint(1, 5)):
         taken = fill_tensor(random, matcher, base, view)
         change(random, base, view)
     return taken
+
+
+def check_shrunk(tensor: Any, matcher: tokenstile.GrammarMatcher, *, taken_before: bool) -> None:
+    """Look that a tensor is refused whose storage was made smaller than the tensor says."""
+    row = tensor.shape[0] - 1
+    if taken_before and tensor.element_size() == 4:
+        matcher.fork().fill_next_token_bitmask(tensor, row)
+    tensor.untyped_storage().resize_(tensor.element_size())
+    try:
+        matcher.fork().fill_next_token_bitmask(tensor, row)
+    except tokenstile.TokenstileError:
+        return
+    raise AssertionError("a tensor that reaches beyond its storage was written")
 
 
 def fill_tensor(random: random.Random, matcher: tokenstile.GrammarMatcher, base: Any, view: Any) -> bool:
