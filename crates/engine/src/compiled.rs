@@ -131,7 +131,7 @@ impl CompiledGrammar {
     fn fixed_bytes(&self) -> usize {
         let machine = self.machine_bytes.get_or_init(|| self.machine.memory_bytes());
         let grammar = |grammar: &Grammar| *self.grammar_bytes.get_or_init(|| grammar.memory_bytes());
-        machine + self.grammar.get().map_or(0, grammar)
+        size_of::<Self>() + machine + self.grammar.get().map_or(0, grammar)
     }
 
     /// Numbers about it.

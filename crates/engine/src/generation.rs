@@ -5,12 +5,13 @@
 //! starts a new one, and each matcher carries what it still needs over to it (see [`crate::carry`]).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
 use tokenstile_grammar::ir::ExprId;
 use tokenstile_grammar::machine::Machine;
 
+use crate::carry::{Carrier, Way};
 use crate::completion::Completion;
 use crate::config::{Deadlines, Distinct, Lists, SetId, Sets};
 use crate::content::Contents;
@@ -60,7 +61,14 @@ pub(crate) struct Generation {
     /// What it took when it was last looked at.
     measured: AtomicUsize,
     retired: AtomicBool,
+    /// What it took when it was replaced.
+    retired_bytes: AtomicUsize,
+    /// What matchers have carried over from it, and to where.
+    leaving: Mutex<Option<Leaving>>,
 }
+
+/// Where matchers are moving to, and what they have carried there.
+type Leaving = (Weak<Generation>, Weak<Mutex<Carrier>>);
 
 /// How much a generation grows between two entries in the account of the process.
 const ACCOUNT_STEP: usize = 64 << 10;
@@ -110,6 +118,8 @@ impl Generation {
             share: Share::default(),
             measured: AtomicUsize::new(0),
             retired: AtomicBool::new(false),
+            retired_bytes: AtomicUsize::new(0),
+            leaving: Mutex::default(),
         })
     }
 
@@ -276,7 +286,8 @@ impl Generation {
 
     /// The memory that it takes, roughly, without the token tables, which others may hold as well.
     pub(crate) fn memory_bytes(&self) -> usize {
-        let tables = self.subtree_tables.memory_bytes()
+        let tables = size_of::<Self>()
+            + self.subtree_tables.memory_bytes()
             + self.subtree_masks.memory_bytes()
             + self.key_masks.memory_bytes()
             + self.lost_by_key.memory_bytes()
@@ -294,7 +305,7 @@ impl Generation {
     /// The same as [`Generation::memory_bytes`] when it was last used, without looking at all of its tables: those of a
     /// grammar that nobody uses have long left the processor's caches.
     pub(crate) fn measured_bytes(&self) -> usize {
-        self.measured.load(Ordering::Relaxed)
+        self.measured.load(Ordering::Relaxed).max(size_of::<Self>())
     }
 
     /// Whether it has grown beyond `limit`, or the process as a whole beyond its own.
@@ -314,7 +325,29 @@ impl Generation {
 
     /// Marks it as replaced.
     pub(crate) fn retire(&self) {
+        self.retired_bytes.store(self.memory_bytes(), Ordering::Relaxed);
         self.retired.store(true, Ordering::Release);
+    }
+
+    /// How far it has grown since it was replaced, in eighths of what it took then.
+    pub(crate) fn overgrowth(&self) -> u32 {
+        let before = self.retired_bytes.load(Ordering::Relaxed);
+        let eighth = (before / 8).max(MIN_BYTES_UNDER_PRESSURE / 8);
+        (self.memory_bytes().saturating_sub(before) / eighth) as u32
+    }
+
+    /// What carries matchers over to another generation: the one that others use on their way there, if there are any.
+    pub(crate) fn carrier_to(&self, to: &Arc<Generation>) -> Arc<Mutex<Carrier>> {
+        let mut leaving = self.leaving.lock();
+        if let Some((known, carrier)) = &*leaving
+            && Weak::as_ptr(known) == Arc::as_ptr(to)
+            && let Some(carrier) = carrier.upgrade()
+        {
+            return carrier;
+        }
+        let carrier = Arc::new(Mutex::new(Carrier::new(Way { from: self, to })));
+        *leaving = Some((Arc::downgrade(to), Arc::downgrade(&carrier)));
+        carrier
     }
 
     /// Whether a newer one has replaced it.

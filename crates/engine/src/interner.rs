@@ -106,6 +106,18 @@ impl<T: 'static> Interner<T> {
         self.values.count()
     }
 
+    /// What is set aside for values to come, in bytes: room is made for many at once, and most grammars have few.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        /// The values that the first part of the list has room for.
+        const FIRST: usize = 32;
+        /// What a shard takes once it has an entry.
+        const A_SHARD: usize = 84;
+        match self.len() {
+            0 => 0,
+            len => FIRST.saturating_sub(len) * size_of::<(T, bool)>() + len.min(SHARDS) * A_SHARD,
+        }
+    }
+
     /// The number of the value whose key is `key`, made by `make` if there is none yet. The flag says whether it
     /// was made.
     pub(crate) fn intern<K: Hash + ?Sized>(

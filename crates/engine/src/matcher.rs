@@ -9,6 +9,7 @@
 
 mod at_hand;
 mod captures;
+mod moving;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,17 +17,17 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::budget::{BudgetError, TokenBudget};
-use crate::carry::Carrier;
 use crate::compiled::CompiledGrammar;
 use crate::config::{SetId, Settled, SymbolKind};
 use crate::generation::Generation;
-use crate::history::{History, Step};
+use crate::history::{History, Input, Step};
 use crate::interrupt;
 use crate::mask::{DecidedTokens, KeptMask, Mask, clear_bit, has_bit, set_bit};
 use crate::vocab::TokenId;
 
 use captures::CaptureReader;
 pub use captures::CaptureSpan;
+use moving::Moving;
 
 /// What a matcher is told when it is made.
 #[derive(Clone, Debug, Default)]
@@ -94,6 +95,8 @@ pub struct Matcher {
     budget: Option<Box<TokenBudget>>,
     /// Reads captures as they come, if they are watched.
     reader: Option<Box<CaptureReader>>,
+    /// How far it has come with moving to newer tables.
+    moving: Option<Box<Moving>>,
 }
 
 impl Matcher {
@@ -201,6 +204,7 @@ impl Matcher {
             default_temperature: options.default_temperature,
             budget: None,
             reader: None,
+            moving: None,
         }
     }
 
@@ -239,7 +243,7 @@ impl Matcher {
             self.tidy();
             return false;
         };
-        self.history.push(next);
+        self.history.push(next, Input::Token(token));
         if self.captures {
             let is_stop = next.stopped && next.config == before.config;
             let text = if is_stop { PieceText::Stop } else { PieceText::Token(TokenId(token)) };
@@ -337,9 +341,10 @@ impl Matcher {
             return false;
         };
         self.note_uneven(cost);
-        self.history.push(next);
+        let bytes: Arc<[u8]> = bytes.into();
+        self.history.push(next, Input::Bytes(Arc::clone(&bytes)));
         if self.captures {
-            self.pieces.push(Piece { text: PieceText::Bytes(bytes.into()), closed: next.closed });
+            self.pieces.push(Piece { text: PieceText::Bytes(bytes), closed: next.closed });
         }
         self.tidy();
         true
@@ -450,7 +455,7 @@ impl Matcher {
         if count > made {
             return Err(RollbackError { asked: count, made });
         }
-        self.history.truncate(made - count + 1);
+        self.shorten_history(made - count + 1);
         self.pieces.truncate(made - count);
         if let Some(reader) = &mut self.reader {
             reader.truncate(made - count);
@@ -463,7 +468,7 @@ impl Matcher {
 
     /// Goes back to the start.
     pub fn reset(&mut self) {
-        self.history.truncate(1);
+        self.shorten_history(1);
         self.pieces.clear();
         if let Some(reader) = &mut self.reader {
             reader.truncate(0);
@@ -525,27 +530,6 @@ impl Matcher {
     /// The temperature of the rules that are being read: of each place the innermost, and of several the highest.
     pub fn temperature(&self) -> Option<f32> {
         self.generation.temperature(self.config()).or(self.default_temperature)
-    }
-
-    /// Moves to newer tables if those in use are full or were replaced.
-    #[inline]
-    fn tidy(&mut self) {
-        if let Some(newer) = self.compiled.after_use(&self.generation) {
-            self.move_to(newer);
-        }
-    }
-
-    #[cold]
-    fn move_to(&mut self, newer: Arc<Generation>) {
-        let before = newer.memory_bytes();
-        let mut carrier = Carrier::new(&self.generation, &newer);
-        let history = self.history.map(|config| carrier.carry(config));
-        newer.note_carried(newer.memory_bytes().saturating_sub(before));
-        if let Some(budget) = &mut self.budget {
-            budget.move_to(self.compiled.completion(&newer, budget.barred()));
-        }
-        self.history = history;
-        self.generation = newer;
     }
 }
 

@@ -22,6 +22,11 @@ impl<T> Seldom<T> {
     pub(crate) fn made(&self) -> Option<&T> {
         self.0.get().map(|table| &**table)
     }
+
+    /// What the table takes by itself, without what is in it.
+    pub(crate) fn bytes(&self) -> usize {
+        self.made().map_or(0, size_of_val)
+    }
 }
 
 impl<T: Default> Deref for Seldom<T> {

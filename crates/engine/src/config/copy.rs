@@ -2,15 +2,14 @@
 
 use super::sets::{Items, SetId};
 use super::symbol::{Symbol, SymbolKind};
-use crate::carry::Carrier;
+use crate::carry::{Carrier, Way, Work};
 
-impl Carrier<'_> {
-    /// The copy of one set whose rests have been carried over.
-    pub(crate) fn carry_set(&mut self, id: SetId) -> SetId {
-        let (from, to) = (self.from, self.to);
-        if let Some(halves) = from.sets().halves(id) {
-            let [low, high] = halves.map(|set| self.sets[&set]);
-            return to.sets().put_together(low, high);
+impl Carrier {
+    /// The copy of one set whose rests have been carried over. None if there was not enough work left for it.
+    pub(crate) fn carry_set(&mut self, way: Way<'_>, id: SetId, work: &mut Work) -> Option<SetId> {
+        let Way { from, to } = way;
+        if let Some([low, high]) = from.sets().halves(id) {
+            return Some(to.sets().put_together(self.known(low)?, self.known(high)?));
         }
         let mut items = Items::new();
         for &(symbol, rest) in from.sets().items(id) {
@@ -23,12 +22,13 @@ impl Carrier<'_> {
                     Symbol::frame(node, to.lists().carry(from.lists(), place, carry))
                 }
                 SymbolKind::Frame(node, entry) if from.machine().node(node).distinct_items => {
-                    Symbol::frame(node, self.carry_entry(entry))
+                    Symbol::frame(node, self.carry_entry(way, entry, work)?)
                 }
                 _ => symbol,
             };
-            items.push((symbol, self.sets[&rest]));
+            // The stack knows that it was.
+            items.push((symbol, self.known(rest)?));
         }
-        to.intern_items(items, from.sets().ends(id), from.sets().holes(id))
+        Some(to.intern_items(items, from.sets().ends(id), from.sets().holes(id)))
     }
 }

@@ -162,7 +162,11 @@ impl Lists {
     /// The memory that the places take, roughly.
     pub(crate) fn memory_bytes(&self) -> usize {
         const A_PLACE: usize = size_of::<KnownPlace>() + 40;
-        self.places.made().map_or(0, Interner::len) * A_PLACE + self.bytes.load(Ordering::Relaxed)
+        let seldom = self.states.bytes() + self.places.bytes() + self.choices.bytes();
+        let spare = self.states.made().map_or(0, Interner::spare_bytes)
+            + self.places.made().map_or(0, Interner::spare_bytes);
+        let places = self.places.made().map_or(0, Interner::len) * A_PLACE;
+        places + self.bytes.load(Ordering::Relaxed) + seldom + spare
     }
 
     fn intern_state(&self, had: &Had) -> StateId {

@@ -277,6 +277,6 @@ impl Sets {
     /// The memory that the sets take, roughly: counted from their numbers.
     pub(crate) fn memory_bytes(&self) -> usize {
         const A_SET: usize = 160;
-        self.len() * A_SET + self.link_bytes.load(Ordering::Relaxed)
+        self.len() * A_SET + self.link_bytes.load(Ordering::Relaxed) + self.interner.spare_bytes()
     }
 }

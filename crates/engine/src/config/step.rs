@@ -119,6 +119,12 @@ impl Generation {
 
     /// The configuration after `bytes`, of which all items that must differ can.
     pub(crate) fn step_bytes(&self, config: SetId, bytes: &[u8]) -> SetId {
+        let at = self.step_bytes_comparing(config, bytes);
+        if self.can_differ(at) { at } else { SetId::DEAD }
+    }
+
+    /// The configuration after `bytes`, also where it is not known that all items that must differ can.
+    pub(crate) fn step_bytes_comparing(&self, config: SetId, bytes: &[u8]) -> SetId {
         let mut at = config;
         for &byte in bytes {
             interrupt::poll(1);
@@ -127,7 +133,7 @@ impl Generation {
                 break;
             }
         }
-        if self.can_differ(at) { at } else { SetId::DEAD }
+        at
     }
 
     /// The same where all steps are known, for grammars that compare no items.
@@ -201,6 +207,11 @@ impl Generation {
     /// The configuration after `token`, by its bytes or as a whole.
     pub(crate) fn step_token(&self, config: SetId, token: TokenId, bytes: &[u8]) -> SetId {
         let by_bytes = if bytes.is_empty() { SetId::DEAD } else { self.step_bytes(config, bytes) };
+        self.with_token_edges(config, token, by_bytes)
+    }
+
+    /// The stacks after `token`, where `by_bytes` are those that have read its bytes.
+    pub(crate) fn with_token_edges(&self, config: SetId, token: TokenId, by_bytes: SetId) -> SetId {
         if !self.has_token_edges() {
             return by_bytes;
         }

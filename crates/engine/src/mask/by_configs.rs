@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use super::tokens::Mask;
 use super::walk::{WalkStack, walk_terminal};
-use crate::carry::Carrier;
+use crate::carry::{Carrier, Way, Work};
 use crate::config::{SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::interrupt;
@@ -195,9 +195,12 @@ impl ConfigWalk<'_> {
             return;
         }
         let fresh = self.generation.anew();
-        let mut carrier = Carrier::new(tables, &fresh);
-        let configs: Vec<SetId> = self.at.path.iter().map(|place| carrier.carry(place.config)).collect();
-        self.at.path.iter_mut().zip(configs).for_each(|(place, config)| place.config = config);
+        let way = Way { from: tables, to: &fresh };
+        let mut carrier = Carrier::new(way);
+        let mut carry = |place: &Place| carrier.carry(way, place.config, &mut Work::all());
+        let configs: Vec<Option<SetId>> = self.at.path.iter().map(&mut carry).collect();
+        let places = self.at.path.iter_mut().zip(configs);
+        places.for_each(|(place, config)| place.config = config.unwrap_or(SetId::DEAD));
         self.at.full = fresh.bytes_of_steps().saturating_add(self.room.own);
         self.at.own = Some(fresh);
     }

@@ -3,6 +3,8 @@
 //! The text may have to be spelled in JSON, where each of its code points may be an escape. The walk knows the spellings
 //! itself: there is no state for each byte of them.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use tokenstile_grammar::ir::Escapes;
 
@@ -59,8 +61,9 @@ pub(super) fn closed_nodes(
 ) -> Vec<NodeIndex> {
     let mut closed = Vec::new();
     if let Some(start) = before.iter().try_fold(node, |at, &byte| trie.child(at, byte)) {
-        for sorted in texts.rests() {
-            Spellings { trie, levels: vec![(0, Nodes::from_slice(&[start]))] }.close_all(sorted, &mut closed);
+        for (sorted, read) in texts.lists() {
+            let levels = vec![(0, Nodes::from_slice(&[start]))];
+            Spellings { trie, levels }.close_all(sorted, read, &mut closed);
         }
     }
     closed.sort_unstable();
@@ -75,20 +78,30 @@ struct Spellings<'t> {
 }
 
 impl Spellings<'_> {
-    /// Adds the nodes at which strings are closed that have one of these texts, which are sorted. What a text begins with like
-    /// the one before it is not walked again.
-    fn close_all<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>, closed: &mut Vec<NodeIndex>) {
+    /// Adds the nodes at which strings are closed that have what is left of one of these texts, which are sorted, behind their
+    /// first `depth` bytes. What a text begins with like the one before it is not walked again, and where no token goes on with
+    /// the beginning of a text, all that begin so are passed over.
+    fn close_all(&mut self, texts: &[Arc<str>], depth: usize, closed: &mut Vec<NodeIndex>) {
         let mut last: &[u8] = &[];
-        for text in texts {
+        let mut at = 0;
+        while let Some(text) = texts.get(at) {
+            let text = &text.as_bytes()[depth..];
             let same = text.iter().zip(last).take_while(|(a, b)| a == b).count();
             last = text;
             while self.levels.len() > 1 && self.levels[self.levels.len() - 1].0 > same {
                 self.levels.pop();
             }
             while self.read_next(text) {}
-            if let Some((_, nodes)) = self.levels.last().filter(|level| level.0 == text.len()) {
+            let Some((read, nodes)) = self.levels.last() else { return };
+            if nodes.is_empty() {
+                let beginning = &text[..*read];
+                at += texts[at..].partition_point(|text| text.as_bytes()[depth..].starts_with(beginning));
+                continue;
+            }
+            if *read == text.len() {
                 closed.extend(nodes.iter().filter_map(|&node| self.trie.child(node, b'"')));
             }
+            at += 1;
         }
     }
 

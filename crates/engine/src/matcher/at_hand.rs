@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use super::{Matcher, Piece, PieceText, Step};
 use crate::config::SetId;
+use crate::history::Input;
 use crate::interrupt::{self, Interrupt, Interrupted};
 use crate::mask::{KeptMask, clear_bit, set_bit};
 use crate::vocab::TokenId;
@@ -81,7 +82,7 @@ impl Matcher {
             Known::DoesNotFit => return Some(false),
             Known::Nothing => return None,
         };
-        self.history.push(next);
+        self.history.push(next, Input::Token(token));
         if self.captures {
             let text = if next.stopped { PieceText::Stop } else { PieceText::Token(TokenId(token)) };
             self.pieces.push(Piece { text, closed: next.closed });

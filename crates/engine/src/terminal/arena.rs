@@ -10,7 +10,7 @@ use tokenstile_grammar::regular::{CharSet, TagText};
 
 use super::automata::{Automata, Automaton};
 use super::bounded::Distance;
-use super::exclusion::{Exclusion, Run};
+use super::exclusion::Exclusion;
 use super::forced::Begins;
 use super::json_text::Escape;
 use super::key::{Key, TextByte};
@@ -19,6 +19,7 @@ use super::shape_row::{Endless, ShapeRow};
 use crate::interner::{Beginning, Interner};
 use crate::mask::TerminalTable;
 use crate::seldom::Seldom;
+use crate::store::runs::Run;
 use crate::vocab::reach::Reach;
 
 /// The number of a term.
@@ -171,7 +172,7 @@ pub(crate) struct Arena {
     pub(super) entries: Interner<Entry>,
     pub(super) literals: Interner<Literal>,
     pub(super) automata: Automata,
-    pub(super) runs: Seldom<Interner<Run>>,
+    pub(super) runs: Seldom<Interner<Arc<Run>>>,
     pub(super) exclusions: Seldom<Interner<Exclusion>>,
     pub(super) texts: Seldom<Interner<TextByte>>,
     pub(super) tagged: Box<[Tagged]>,
@@ -330,7 +331,9 @@ impl Arena {
     /// The memory that the terms take, roughly.
     pub(crate) fn memory_bytes(&self) -> usize {
         const A_TERM: usize = size_of::<Entry>() + 40;
-        self.entries.len() * A_TERM + self.row_bytes.load(Ordering::Relaxed)
+        let seldom = self.runs.bytes() + self.exclusions.bytes() + self.texts.bytes();
+        let spare = self.entries.spare_bytes() + self.literals.spare_bytes();
+        self.entries.len() * A_TERM + self.row_bytes.load(Ordering::Relaxed) + seldom + spare
     }
 
     /// The state after `byte`, or `NEVER`.

@@ -4,6 +4,8 @@
 //! is lost for an exclusion but the closing quotes after the texts themselves, and a walk along the texts finds these
 //! without a state for each byte of them.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::arena::{Arena, Term, TerminalId};
@@ -42,10 +44,8 @@ impl Arena {
 }
 
 impl ExcludedTexts<'_> {
-    /// What is left of the texts, as sorted lists.
-    pub(crate) fn rests(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
-        let rest = |text| &str::as_bytes(text)[self.depth..];
-        let texts = |&span| self.arena.span_texts(span).iter().map(|text| &**text);
-        self.spans.iter().map(move |span| texts(span).map(rest))
+    /// The texts as sorted lists, and how many bytes of them were read.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (&[Arc<str>], usize)> {
+        self.spans.iter().map(|&span| (self.arena.span_texts(span), self.depth))
     }
 }

@@ -1,9 +1,7 @@
 //! Exclusions: sets of texts that a key may not be.
 //!
-//! A set is a list of *runs*, each a sorted list of texts. The first run is the names that an object declares, made
-//! once; the others are the keys that were seen, which grow by one at a time. A new text is a run of its own, and runs of
-//! the same size are merged, so that a set of n texts has about log n runs, shares nearly all of them with the set that
-//! it was made from, and costs little more than the new text.
+//! A set is a list of [runs](crate::store::runs). The first run is the names that an object declares, made
+//! once; the others are the keys that were seen, which grow by one at a time.
 //!
 //! The texts that go on from what was read so far are neighbours in a run. So while a key is being read, the exclusion
 //! is a [`Span`] of each run, and gets narrower with each byte.
@@ -13,6 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::arena::Arena;
+use crate::store::runs::{Run, with_run};
 
 /// The number of a set of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,9 +20,6 @@ pub(crate) struct ExclusionId(u32);
 /// The number of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RunId(u32);
-
-/// Texts, sorted, each once.
-pub(super) type Run = Box<[Arc<str>]>;
 
 /// A set of texts, as runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,29 +43,21 @@ pub(super) type Spans = SmallVec<[Span; 3]>;
 impl Arena {
     /// The set of these texts. It looks at each of them, so the caller keeps the answer.
     pub(crate) fn exclusion<'t>(&self, names: impl IntoIterator<Item = &'t str>) -> ExclusionId {
-        let mut names: Vec<Arc<str>> = names.into_iter().map(Arc::from).collect();
-        names.sort_unstable();
-        names.dedup();
-        let names = self.intern_run(names.into());
+        let names = self.intern_run(Arc::new(Run::new(names.into_iter().map(Arc::from).collect())));
         self.intern_exclusion(&Exclusion { names, seen: Box::default() })
     }
 
     /// The set with `text` as well.
     pub(crate) fn exclude(&self, exclusion: ExclusionId, text: &str) -> ExclusionId {
         let known = self.exclusions.get(exclusion.0);
-        let holds = |run: &RunId| self.run(*run).binary_search_by(|other| (**other).cmp(text)).is_ok();
-        if holds(&known.names) || known.seen.iter().any(holds) {
+        if self.run(known.names).holds(text) || known.seen.iter().any(|&run| self.run(run).holds(text)) {
             return exclusion;
         }
-        let mut seen = known.seen.to_vec();
-        let mut last = self.intern_run(Box::new([Arc::from(text)]));
-        while let Some(before) = seen.pop_if(|before| self.run(*before).len() <= self.run(last).len()) {
-            let mut both = [self.run(before), self.run(last)].concat();
-            both.sort_unstable();
-            last = self.intern_run(both.into());
-        }
-        seen.push(last);
-        self.intern_exclusion(&Exclusion { names: known.names, seen: seen.into() })
+        let before: SmallVec<[Arc<Run>; 16]> =
+            known.seen.iter().map(|&run| Arc::clone(self.run(run))).collect();
+        let runs = with_run(&before, Run::new(vec![Arc::from(text)]));
+        let seen = runs.into_iter().map(|run| self.intern_run(run)).collect();
+        self.intern_exclusion(&Exclusion { names: known.names, seen })
     }
 
     /// The number in `self` of a set of `from`.
@@ -85,7 +73,7 @@ impl Arena {
     }
 
     fn carry_run(&self, from: &Arena, run: RunId) -> RunId {
-        self.intern_run(from.run(run).into())
+        self.intern_run(Arc::clone(from.run(run)))
     }
 
     fn intern_exclusion(&self, exclusion: &Exclusion) -> ExclusionId {
@@ -97,17 +85,17 @@ impl Arena {
         ExclusionId(id)
     }
 
-    fn intern_run(&self, run: Run) -> RunId {
-        let bytes = run.iter().map(|text| text.len() + size_of::<Arc<str>>()).sum();
-        let copy = run.clone();
-        let (id, is_new) = self.runs.intern(&copy, |known| *known == copy, || run);
+    fn intern_run(&self, run: Arc<Run>) -> RunId {
+        let sum = run.whole_sum();
+        let copy = || Arc::clone(&run);
+        let (id, is_new) = self.runs.intern(&sum, |known| known.whole_sum() == sum, copy);
         if is_new {
-            self.note_bytes(bytes);
+            self.note_bytes(run.memory_bytes());
         }
         RunId(id)
     }
 
-    fn run(&self, run: RunId) -> &[Arc<str>] {
+    fn run(&self, run: RunId) -> &Arc<Run> {
         self.runs.get(run.0)
     }
 
@@ -121,7 +109,12 @@ impl Arena {
 
     /// The texts of a span.
     pub(super) fn span_texts(&self, span: Span) -> &[Arc<str>] {
-        &self.run(span.run)[span.start as usize..span.end as usize]
+        &self.run(span.run).texts()[span.start as usize..span.end as usize]
+    }
+
+    /// What the hashes of the texts of a span come to.
+    pub(super) fn span_sum(&self, span: Span) -> u128 {
+        self.run(span.run).sum(span.start as usize..span.end as usize)
     }
 
     /// The texts whose first `depth` bytes are those of the spans, and whose next is `byte`.

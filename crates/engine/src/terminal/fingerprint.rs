@@ -3,8 +3,7 @@
 //! They are the keys of the token tables that grammars of one vocabulary share. Grammars come from strangers and a
 //! collision would give one the other's table, so the hash is keyed with a secret of the process.
 
-use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::OnceLock;
+use std::hash::{Hash, Hasher};
 
 use siphasher::sip128::{Hasher128, SipHasher13};
 use tokenstile_grammar::regular::Dfa;
@@ -12,15 +11,7 @@ use tokenstile_grammar::regular::Dfa;
 use super::arena::{Arena, Term, TerminalId};
 use super::key::Key;
 
-/// What fingerprints are made with.
-pub(crate) fn fingerprint_hasher() -> SipHasher13 {
-    static KEYS: OnceLock<(u64, u64)> = OnceLock::new();
-    let &(first, second) = KEYS.get_or_init(|| {
-        let random = std::collections::hash_map::RandomState::new();
-        (random.hash_one(1u8), random.hash_one(2u8))
-    });
-    SipHasher13::new_with_keys(first, second)
-}
+pub(crate) use crate::store::fingerprint::fingerprint_hasher;
 
 impl Arena {
     /// The fingerprint of a state.
@@ -130,7 +121,9 @@ impl Arena {
         state.write_u8(10);
         [key.plain, key.inner].iter().for_each(|&id| state.write_u128(self.known_fingerprint(id)));
         (key.depth, key.escape, key.escapes, key.text.map(|text| self.text_bytes(text))).hash(state);
-        key.spans.iter().for_each(|&span| self.span_texts(span).hash(state));
+        // The texts are the same whatever runs they are divided into.
+        let sums = key.spans.iter().map(|&span| self.span_sum(span));
+        state.write_u128(sums.fold(0, u128::wrapping_add));
     }
 
     /// What follows the tags is no part of it: the tables tell tags by their number.

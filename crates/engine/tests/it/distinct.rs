@@ -84,15 +84,16 @@ fn fits(value: &Value, deep: bool) -> bool {
     }
 }
 
-/// Checks every mask along random texts, and along what else may come, with a cache of some size.
-fn check(name: &str, source: &str, deep: bool, cache_bytes: usize) {
+/// Checks every mask along random texts, and along what else may come, with a cache of some size. All texts begin with `first`,
+/// which is read at once.
+fn check(name: &str, source: &str, deep: bool, cache_bytes: usize, first: &str) {
     let plain = source.replace("[distinct_items]", "");
     let parsed = |text: &[u8]| serde_json::from_slice::<Value>(text).expect("JSON");
     let texts: Vec<Vec<u8>> =
         all_texts(&plain).into_iter().filter(|text| fits(&parsed(text), deep)).collect();
     let whole: HashSet<&[u8]> = texts.iter().map(Vec::as_slice).collect();
     let beginnings: HashSet<&[u8]> =
-        texts.iter().flat_map(|text| (0..=text.len()).map(|end| &text[..end])).collect();
+        texts.iter().flat_map(|text| (first.len()..=text.len()).map(|end| &text[..end])).collect();
     let mut dice = Dice::new(name.len() as u64);
     let some: Vec<Vec<u8>> = (0..40).map(|_| texts[dice.below(texts.len())].clone()).collect();
     for vocabulary in [Vocabulary::merged(&some, &mut dice), Vocabulary::duplicates(&some, &mut dice)] {
@@ -100,7 +101,8 @@ fn check(name: &str, source: &str, deep: bool, cache_bytes: usize) {
         let mut row = vec![0; vocabulary.tokens.len().div_ceil(32)];
         for _ in 0..60 {
             let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
-            let mut text: Vec<u8> = Vec::new();
+            let mut text: Vec<u8> = first.into();
+            assert!(matcher.accept_bytes(&text), "{name}");
             loop {
                 matcher.fill_mask(&mut row);
                 assert_eq!(matcher.is_completed(), whole.contains(&*text), "{name}: {}", text.escape_ascii());
@@ -188,14 +190,59 @@ v ::= "1" | "11" | "111" | "\"1\"" | "\"11\"" | "t" "rue" | "[1]" | "[1,1]""#,
 #[test]
 fn masks_are_exact() {
     for (name, source, deep) in CASES {
-        check(name, source, deep, 1 << 26);
+        check(name, source, deep, 1 << 26, "");
     }
 }
 
 #[test]
 fn masks_are_exact_where_tables_are_dropped_at_every_step() {
     for (name, source, deep) in CASES {
-        check(name, source, deep, 1);
+        check(name, source, deep, 1, "");
+    }
+}
+
+/// Behind so many arrays and objects that they are not looked at one by one any more.
+#[test]
+fn masks_are_exact_behind_many_items() {
+    let item = |number: usize| match number % 3 {
+        0 => format!("[{number},0]"),
+        1 => format!("{{\"a\":1,\"f\":{number}}}"),
+        _ => format!("{{\"b\":true,\"a\":2,\"f\":{number}}}"),
+    };
+    let many: Vec<String> = (3..83).map(item).collect();
+    let first = format!("[{},", many.join(","));
+    let literal = format!("\"{}\"", first.replace('"', "\\\""));
+    for (name, source, deep) in CASES.iter().filter(|case| case.1.contains("root[distinct_items]")) {
+        for cache_bytes in [1 << 26, 1] {
+            check(name, &source.replacen("\"[\"", &literal, 1), *deep, cache_bytes, &first);
+        }
+    }
+}
+
+/// What is remembered of an item does not grow with the number of those before it.
+#[test]
+fn each_item_takes_as_much_as_the_one_before() {
+    let source = r#"root[distinct_items] ::= "[" i ("," i)* "]"
+i ::= "{\"x\":" n ",\"y\":" n "}" | "\"" n "\"" | n
+n ::= [0-9]+"#;
+    let compiled = compiled(source, &Vocabulary::bytes(), 1 << 30);
+    let mut matcher = Matcher::new(Arc::clone(&compiled), MatcherOptions::default());
+    assert!(matcher.accept_bytes(b"[0"));
+    let mut read = |numbers: std::ops::Range<u32>| {
+        let before = compiled.stats().cache_bytes;
+        for number in numbers {
+            let text = format!(",{{\"x\":{number},\"y\":7}},\"{number}\",{}", number + 1);
+            assert!(matcher.accept_bytes(text.as_bytes()), "{text}");
+        }
+        compiled.stats().cache_bytes - before
+    };
+    let (first, later) = (read(1_000..1_500), {
+        read(1_500..4_000);
+        read(4_000..4_500)
+    });
+    assert!(later < 2 * first, "{first} and then {later} bytes");
+    for again in [",4499,", ",\"1234\"", ",{\"x\":3000,\"y\":7}", ",{\"x\":4499,\"y\":7"] {
+        assert_eq!(matcher.fork().accept_bytes(again.as_bytes()), again.ends_with("4499,\"y\":7"), "{again}");
     }
 }
 

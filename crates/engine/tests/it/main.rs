@@ -7,6 +7,7 @@
 //! 3. [`data`], [`random`], [`lists`], [`conjunctions`], [`threads`], [`passes`], [`draft_rows`], [`distinct`]: the tests.
 //!    [`special`]: control tokens. [`budget`]: texts within a number of tokens; [`budget_classes`], where classes
 //!    split characters, and [`budget_distinct`], where items differ. [`rule_tokens`]: rules within one.
+//!    [`long_outputs`]: many steps, and what one of them adds to the tables.
 //! 4. [`invariants`]: what always holds. [`real_vocabularies`]: the same at full scale. [`limits`]: inputs that are meant
 //!    to hurt.
 
@@ -22,6 +23,7 @@ mod draft_rows;
 mod invariants;
 mod limits;
 mod lists;
+mod long_outputs;
 mod passes;
 mod random;
 mod real_vocabularies;

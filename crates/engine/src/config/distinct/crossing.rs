@@ -11,9 +11,10 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::Entry;
+use super::ahead::Within;
 use super::ledger::{Ledger, Outcome, Standing, WORDS};
 use super::pieces::Pieces;
-use crate::config::SetId;
+use crate::config::{Item, SetId, SymbolKind};
 use crate::generation::Generation;
 use crate::interrupt;
 use crate::vocab::trie::{NodeIndex, Trie};
@@ -27,6 +28,32 @@ pub(crate) struct Crossing {
     within: Box<[u32]>,
     /// All that have a comma: behind one an item has to come.
     commas: Box<[u32]>,
+    /// Of each node of the trie, whether all bytes from it on are of a kind.
+    kinds: Box<[Kinds]>,
+}
+
+/// The kinds that all of some bytes are of, a bit for each.
+type Kinds = u8;
+
+const DIGITS: Kinds = 1;
+/// ASCII characters that stand for themselves in a string.
+const PLAIN: Kinds = 2;
+
+/// The kinds of a byte.
+fn kinds_of(byte: u8) -> Kinds {
+    let is_plain = matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    u8::from(is_plain) * PLAIN | u8::from(byte.is_ascii_digit()) * DIGITS
+}
+
+/// Of each node of a trie, the kinds that its byte and all bytes below it are of.
+fn kinds_below(trie: &Trie) -> Box<[Kinds]> {
+    let mut kinds = vec![0; trie.end(Trie::ROOT) as usize];
+    // What is below a node has a greater number.
+    for node in (1..trie.end(Trie::ROOT)).rev() {
+        let below = trie.children(node).map(|child| kinds[child as usize]);
+        kinds[node as usize] = below.fold(kinds_of(trie.byte(node)), |all, child| all & child);
+    }
+    kinds.into()
 }
 
 impl Crossing {
@@ -45,7 +72,8 @@ impl Crossing {
                 within.push(token);
             }
         }
-        Arc::new(Crossing { between: between.into(), within: within.into(), commas: commas.into() })
+        let kinds = kinds_below(tokens.index().trie());
+        Arc::new(Crossing { between: between.into(), within: within.into(), commas: commas.into(), kinds })
     }
 }
 
@@ -181,7 +209,7 @@ impl Generation {
                 }
             }
             if ledger.standing() != Standing::Free {
-                self.add_along_rivals(entry, plain, &mut found);
+                self.add_along_rivals(entry, plain, &crossing.kinds, &mut found);
             }
         }
         found.sort_unstable_by_key(|suspect| suspect.token);
@@ -199,7 +227,7 @@ impl Generation {
 
     /// Adds the tokens that go on like a rival, or are past one that the item is equal to. Most tokens are not looked at: the
     /// stacks cannot read them.
-    fn add_along_rivals(&self, entry: Entry, plain: SetId, found: &mut Vec<Suspect>) {
+    fn add_along_rivals(&self, entry: Entry, plain: SetId, kinds: &[Kinds], found: &mut Vec<Suspect>) {
         let trie: &Trie = self.tokens().index().trie();
         let pieces = &self.distinct().pieces;
         // Without an entry two items are equal already.
@@ -210,8 +238,17 @@ impl Generation {
             let rival_bytes = ledger.and_then(|ledger| pieces.rival_bytes(ledger));
             let is_free =
                 |byte: u8| rival_bytes.as_ref().is_some_and(|bytes| bytes.binary_search(&byte).is_err());
-            for child in trie.children(node).filter(|&child| !is_free(trie.byte(child))) {
+            // Within an endless text or number items cannot become equal, and may always differ.
+            let harmless = ledger.map_or(0, |ledger| self.harmless_kinds(place, ledger));
+            let is_harmless = |child: NodeIndex| kinds[child as usize] & harmless != 0;
+            let is_looked_at = |child: &NodeIndex| !is_free(trie.byte(*child)) && !is_harmless(*child);
+            for child in trie.children(node).filter(is_looked_at) {
                 let byte = trie.byte(child);
+                // Most bytes cannot be read, which is known at once.
+                let next = self.step(place, byte);
+                if next == SetId::DEAD {
+                    continue;
+                }
                 let after = match ledger.map(|ledger| pieces.read(ledger, byte)) {
                     Some(Outcome::Misfit) => continue,
                     None | Some(Outcome::Equal) => None,
@@ -221,10 +258,6 @@ impl Generation {
                 if standing == Some(Standing::Free) {
                     continue;
                 }
-                let next = self.step(place, byte);
-                if next == SetId::DEAD {
-                    continue;
-                }
                 if matches!(standing, None | Some(Standing::Rivalled)) {
                     let here = trie.tokens_of(child).iter();
                     found.extend(here.map(|&token| Suspect { token, place: next, after }));
@@ -232,5 +265,36 @@ impl Generation {
                 stack.push((child, next, after));
             }
         }
+    }
+
+    /// The kinds of bytes that change nothing at a place but what is read of a text or number.
+    fn harmless_kinds(&self, place: SetId, ledger: Ledger) -> Kinds {
+        let (low, high, kind) = match self.distinct().pieces.within(ledger) {
+            Some(Within::Text) => (b' ', b'~', PLAIN),
+            Some(Within::Number) => (b'0', b'9', DIGITS),
+            _ => return 0,
+        };
+        let stays = |&(symbol, _): &Item| {
+            let SymbolKind::Terminal(state) = symbol.kind() else { return false };
+            // All bytes of the kind lead back.
+            let mut next = low;
+            for &(from, to, target) in &**self.terminals().row(state) {
+                if to < next || from > high {
+                    continue;
+                }
+                let is_between = (next..from).all(|byte| kinds_of(byte) & kind == 0);
+                let leads_back = target == state || (from..=to).all(|byte| kinds_of(byte) & kind == 0);
+                if !is_between || !leads_back {
+                    return false;
+                }
+                if to >= high {
+                    return true;
+                }
+                next = to + 1;
+            }
+            (next..=high).all(|byte| kinds_of(byte) & kind == 0)
+        };
+        let items = self.sets().items(place);
+        if !items.is_empty() && items.iter().all(stays) { kind } else { 0 }
     }
 }

@@ -8,6 +8,7 @@
 use super::ahead::Within;
 use super::number;
 use super::pieces::{Piece, PieceId, Pieces};
+use super::rivals::{Rivals, member};
 use crate::terminal::Escaped;
 use smallvec::SmallVec;
 
@@ -15,17 +16,17 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Ledger {
     /// The items that are whole.
-    seen: PieceId,
+    pub(super) seen: PieceId,
     /// The innermost array or object that is open inside of the item under way.
-    open: PieceId,
-    reading: Reading,
-    /// The items that the one under way may turn out to be equal to.
-    rivals: PieceId,
+    pub(super) open: PieceId,
+    pub(super) reading: Reading,
+    /// What the item under way may turn out to be equal to.
+    pub(super) rivals: Rivals,
 }
 
 /// What is being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Reading {
+pub(super) enum Reading {
     /// Nothing yet: `[` comes.
     Nothing,
     /// A value comes, or the end of an empty array.
@@ -74,7 +75,7 @@ const fn is_space(byte: u8) -> bool {
 impl Ledger {
     /// Before anything was read.
     pub(super) const NEW: Ledger =
-        Ledger { seen: PieceId::NONE, open: PieceId::NONE, reading: Reading::Nothing, rivals: PieceId::NONE };
+        Ledger { seen: PieceId::NONE, open: PieceId::NONE, reading: Reading::Nothing, rivals: Rivals::None };
 
     pub(super) fn map(self, mut change: impl FnMut(PieceId) -> PieceId) -> Self {
         let reading = match self.reading {
@@ -82,8 +83,12 @@ impl Ledger {
             Reading::Bare { text, is_word } => Reading::Bare { text: change(text), is_word },
             other => other,
         };
-        let (seen, open, rivals) = (change(self.seen), change(self.open), change(self.rivals));
-        Ledger { seen, open, reading, rivals }
+        let rivals = match self.rivals {
+            Rivals::None => Rivals::None,
+            Rivals::Few(all) => Rivals::Few(change(all)),
+            Rivals::Like(parts) => Rivals::Like(change(parts)),
+        };
+        Ledger { seen: change(self.seen), open: change(self.open), reading, rivals }
     }
 
     fn is_between_items(self) -> bool {
@@ -127,7 +132,7 @@ impl Ledger {
         if self.is_between_items() {
             return if self.seen == PieceId::NONE { Standing::Free } else { Standing::Between };
         }
-        if self.rivals == PieceId::NONE { Standing::Free } else { Standing::Rivalled }
+        if self.rivals == Rivals::None { Standing::Free } else { Standing::Rivalled }
     }
 }
 
@@ -172,8 +177,15 @@ impl Pieces {
         if !escape.is_empty() {
             return None;
         }
-        let at = self.length(text) as usize;
         let mut bytes: SmallVec<[u8; 8]> = SmallVec::from_slice(b"\"\\");
+        if let Rivals::Like(parts) = ledger.rivals {
+            let Piece::Parts(parts, depth) = self.opened(parts)? else { return None };
+            bytes.extend(self.forms(ledger)?.next_bytes(parts, *depth as usize));
+            bytes.sort_unstable();
+            bytes.dedup();
+            return Some(bytes);
+        }
+        let at = self.length(text) as usize;
         let mut add = |id: PieceId| {
             if let Piece::Text(text) = self.get(id) {
                 bytes.extend(text.as_bytes().get(at).copied());
@@ -182,11 +194,11 @@ impl Pieces {
         let levels = self.levels(ledger.open);
         let around = if is_key { &levels[..levels.len().saturating_sub(1)] } else { &levels };
         let counterparts =
-            self.values(ledger.rivals).iter().filter_map(|&rival| self.counterpart(around, rival));
+            self.few(ledger.rivals).iter().filter_map(|&rival| self.counterpart(around, rival));
         let beginning = if is_key { self.text(text) } else { Vec::new() };
         for counterpart in counterparts {
             match self.get(counterpart) {
-                Piece::Object(members) if is_key => {
+                Piece::Object { members, .. } if is_key => {
                     let begins = |key: &PieceId| matches!(self.get(*key), Piece::Text(text) if text.as_bytes().starts_with(&beginning));
                     members.iter().map(|member| member.0).filter(begins).for_each(&mut add);
                 }
@@ -248,26 +260,30 @@ impl Pieces {
             });
         }
         let mut longer = text;
-        let mut rivals = ledger.rivals;
         for &byte in bytes {
             longer = self.with_byte(longer, byte);
         }
-        if rivals != PieceId::NONE {
-            rivals = if is_key {
-                self.rivals_with_key(ledger, &self.text(longer))
-            } else {
+        let rivals = match ledger.rivals {
+            Rivals::None => Rivals::None,
+            Rivals::Like(parts) => self.parts_after(ledger, parts, bytes),
+            Rivals::Few(_) if is_key => self.rivals_with_key(ledger, &self.text(longer)),
+            Rivals::Few(_) => {
                 let from = self.length(text) as usize;
                 let goes_on = |rival: &str| rival.as_bytes()[from.min(rival.len())..].starts_with(bytes);
                 self.rivals_whose_value(ledger, |value| matches!(value, Piece::Text(rival) if goes_on(rival)))
-            };
-        }
+            }
+        };
         let reading = Reading::Text { text: longer, escape: Escaped::default(), is_key };
         self.goes(Ledger { reading, rivals, ..ledger })
     }
 
     fn begin_text(&self, ledger: Ledger, is_key: bool) -> Outcome {
         let reading = Reading::Text { text: PieceId::NONE, escape: Escaped::default(), is_key };
-        self.goes(Ledger { reading, ..ledger })
+        let rivals = match ledger.rivals {
+            Rivals::Like(_) => self.parts_of_text(ledger, is_key),
+            other => other,
+        };
+        self.goes(Ledger { reading, rivals, ..ledger })
     }
 
     fn end_text(&self, ledger: Ledger, text: PieceId, is_key: bool) -> Outcome {
@@ -281,24 +297,30 @@ impl Pieces {
         };
         let open = self.intern(&Piece::OpenObject { below, members, key: value });
         let has_key = |object: &Piece| member(object, value).is_some();
-        let rivals = self.rivals_whose_container(ledger, has_key);
+        let rivals = match ledger.rivals {
+            Rivals::None => Rivals::None,
+            Rivals::Few(_) => self.rivals_whose_container(ledger, has_key),
+            Rivals::Like(_) => {
+                self.rivals_like(Ledger { open, ..ledger }, |facts, place| facts.has_beginning(place))
+            }
+        };
         self.goes(Ledger { open, reading: Reading::Colon, rivals, ..ledger })
     }
 
     fn begin_value(&self, ledger: Ledger, byte: u8) -> Outcome {
-        let of_kind = |fits: fn(&Piece) -> bool| self.rivals_whose_value(ledger, fits);
+        let of_kind = |fits: fn(&Piece) -> bool| self.rivals_of_kind(ledger, byte, fits);
         match byte {
             b'"' => {
                 let rivals = of_kind(|value| matches!(value, Piece::Text(_)));
                 self.begin_text(Ledger { rivals, ..ledger }, false)
             }
             b'[' => {
-                let rivals = of_kind(|value| matches!(value, Piece::Array(_)));
+                let rivals = of_kind(|value| matches!(value, Piece::Array { .. }));
                 let open = self.intern(&Piece::OpenArray { below: ledger.open, items: PieceId::NONE });
                 self.goes(Ledger { open, rivals, ..ledger })
             }
             b'{' => {
-                let rivals = of_kind(|value| matches!(value, Piece::Object(_)));
+                let rivals = of_kind(|value| matches!(value, Piece::Object { .. }));
                 let none = PieceId::NONE;
                 let open = self.intern(&Piece::OpenObject { below: ledger.open, members: none, key: none });
                 self.goes(Ledger { open, rivals, reading: Reading::Key, ..ledger })
@@ -325,22 +347,22 @@ impl Pieces {
         if !fits {
             return Outcome::Misfit;
         }
+        let is_first = text == PieceId::NONE;
         let text = self.with_byte(text, byte);
-        let mut rivals = ledger.rivals;
-        if rivals != PieceId::NONE && self.length(text) < LONG {
-            let bytes = self.text(text);
-            let beginning = String::from_utf8_lossy(&bytes);
-            let is_alike = |form: &str| {
-                let is_form_of_word = form.starts_with(|first: char| first.is_ascii_alphabetic());
-                match (is_word, is_form_of_word) {
-                    (true, true) => form.starts_with(&*beginning),
-                    (false, false) => number::may_become(&beginning, form),
-                    _ => false,
-                }
-            };
-            rivals =
-                self.rivals_whose_value(ledger, |value| matches!(value, Piece::Bare(form) if is_alike(form)));
-        }
+        let rivals = if ledger.open == PieceId::NONE && is_first { Rivals::LIKE } else { ledger.rivals };
+        let rivals = match rivals {
+            _ if self.length(text) >= LONG => rivals,
+            Rivals::None => Rivals::None,
+            Rivals::Few(_) => self.few_like_bare(ledger, text, is_word),
+            Rivals::Like(_) => {
+                let bytes = self.text(text);
+                let beginning = String::from_utf8_lossy(&bytes);
+                self.rivals_like(ledger, |forms, place| match is_word {
+                    true => forms.has_beginning(&format!("{place}{beginning}")),
+                    false => forms.may_have_number(place, &beginning),
+                })
+            }
+        };
         self.goes(Ledger { reading: Reading::Bare { text, is_word }, rivals, ..ledger })
     }
 
@@ -348,10 +370,9 @@ impl Pieces {
     fn end_value(&self, ledger: Ledger, value: PieceId) -> Outcome {
         let after = Ledger { reading: Reading::After, ..ledger };
         let open = match self.opened(ledger.open) {
-            None if self.items(ledger.seen).any(|item| item == value) => return Outcome::Equal,
             None => {
-                let seen = self.with_item(ledger.seen, value);
-                return self.goes(Ledger { seen, rivals: PieceId::NONE, ..after });
+                let Some(seen) = self.with_seen(ledger.seen, value) else { return Outcome::Equal };
+                return self.goes(Ledger { seen, rivals: Rivals::None, ..after });
             }
             Some(&Piece::OpenArray { below, items }) => {
                 Piece::OpenArray { below, items: self.with_item(items, value) }
@@ -363,25 +384,31 @@ impl Pieces {
             },
             Some(_) => return Outcome::Misfit,
         };
-        let levels = self.levels(ledger.open);
-        let rivals = self.rivals_that(ledger.rivals, |rival| self.counterpart(&levels, rival) == Some(value));
+        let rivals = match ledger.rivals {
+            Rivals::None => Rivals::None,
+            Rivals::Few(_) => {
+                let levels = self.levels(ledger.open);
+                self.rivals_that(ledger.rivals, |rival| self.counterpart(&levels, rival) == Some(value))
+            }
+            Rivals::Like(_) => {
+                self.rivals_like(ledger, |facts, place| facts.holds(&(place.to_owned() + &self.form(value))))
+            }
+        };
         self.goes(Ledger { open: self.intern(&open), rivals, ..after })
     }
 
     fn read_comma(&self, ledger: Ledger) -> Outcome {
         let (reading, had) = match self.opened(ledger.open) {
             None => {
-                let all: Box<[PieceId]> = self.items(ledger.seen).collect();
-                let rivals = if all.is_empty() { PieceId::NONE } else { self.intern(&Piece::Some(all)) };
-                return self.goes(Ledger { reading: Reading::Value, rivals, ..ledger });
+                return self.goes(Ledger { reading: Reading::Value, rivals: Rivals::None, ..ledger });
             }
             Some(&Piece::OpenArray { items, .. }) => (Reading::Value, self.count(items)),
             Some(&Piece::OpenObject { members, .. }) => (Reading::Key, self.members(members).len()),
             Some(_) => return Outcome::Misfit,
         };
         let rivals = self.rivals_whose_container(ledger, |container| match container {
-            Piece::Array(items) => items.len() > had,
-            Piece::Object(members) => members.len() > had,
+            Piece::Array { items, .. } => items.len() > had,
+            Piece::Object { members, .. } => members.len() > had,
             _ => false,
         });
         self.goes(Ledger { reading, rivals, ..ledger })
@@ -393,22 +420,22 @@ impl Pieces {
             (Some(&Piece::OpenArray { below, items }), b']') => {
                 let mut items: Vec<PieceId> = self.items(items).collect();
                 items.reverse();
-                (Piece::Array(items.into()), below)
+                (self.array(items.into()), below)
             }
             (Some(&Piece::OpenObject { below, members, .. }), b'}') => {
-                (Piece::Object(self.members(members).into()), below)
+                (self.object(self.members(members).into()), below)
             }
             _ => return Outcome::Misfit,
         };
         self.end_value(Ledger { open: below, ..ledger }, self.intern(&value))
     }
 
-    fn opened(&self, open: PieceId) -> Option<&Piece> {
+    pub(super) fn opened(&self, open: PieceId) -> Option<&Piece> {
         (open != PieceId::NONE).then(|| self.get(open))
     }
 
     /// What is open, the outermost first.
-    fn levels(&self, open: PieceId) -> Levels {
+    pub(super) fn levels(&self, open: PieceId) -> Levels {
         let mut levels = Levels::new();
         let mut at = open;
         while at != PieceId::NONE
@@ -420,70 +447,6 @@ impl Pieces {
         levels.reverse();
         levels
     }
-
-    /// The value in a rival that stands where the next one of the innermost level will.
-    fn counterpart(&self, levels: &[PieceId], rival: PieceId) -> Option<PieceId> {
-        levels.iter().try_fold(rival, |at, &level| match (self.get(level), self.get(at)) {
-            (&Piece::OpenArray { items, .. }, Piece::Array(all)) => all.get(self.count(items)).copied(),
-            (&Piece::OpenObject { key, .. }, object) => member(object, key),
-            _ => None,
-        })
-    }
-
-    fn values(&self, values: PieceId) -> &[PieceId] {
-        match self.opened(values) {
-            Some(Piece::Some(values)) => values,
-            _ => &[],
-        }
-    }
-
-    fn rivals_that(&self, rivals: PieceId, stays: impl Fn(PieceId) -> bool) -> PieceId {
-        let all = self.values(rivals);
-        let left: Box<[PieceId]> = all.iter().copied().filter(|&rival| stays(rival)).collect();
-        match left.len() {
-            0 => PieceId::NONE,
-            count if count == all.len() => rivals,
-            _ => self.intern(&Piece::Some(left)),
-        }
-    }
-
-    /// The rivals whose counterpart of the value under way is such.
-    fn rivals_whose_value(&self, ledger: Ledger, is_such: impl Fn(&Piece) -> bool) -> PieceId {
-        let levels = self.levels(ledger.open);
-        self.rivals_that(ledger.rivals, |rival| {
-            self.counterpart(&levels, rival).is_some_and(|value| is_such(self.get(value)))
-        })
-    }
-
-    /// The rivals whose counterpart of the innermost array or object is such.
-    fn rivals_whose_container(&self, ledger: Ledger, is_such: impl Fn(&Piece) -> bool) -> PieceId {
-        let levels = self.levels(ledger.open);
-        let around = &levels[..levels.len().saturating_sub(1)];
-        self.rivals_that(ledger.rivals, |rival| {
-            self.counterpart(around, rival).is_some_and(|container| is_such(self.get(container)))
-        })
-    }
-
-    /// The rivals that have a key which begins like this, and was not there yet.
-    fn rivals_with_key(&self, ledger: Ledger, beginning: &[u8]) -> PieceId {
-        let had = match self.opened(ledger.open) {
-            Some(&Piece::OpenObject { members, .. }) => members,
-            _ => PieceId::NONE,
-        };
-        let begins = |key: PieceId| matches!(self.get(key), Piece::Text(text) if text.as_bytes().starts_with(beginning));
-        let is_new = |key: PieceId| self.members(had).iter().all(|member| member.0 != key);
-        self.rivals_whose_container(ledger, |container| match container {
-            Piece::Object(members) => members.iter().any(|&(key, _)| begins(key) && is_new(key)),
-            _ => false,
-        })
-    }
-}
-
-/// The value of `key` in an object.
-fn member(object: &Piece, key: PieceId) -> Option<PieceId> {
-    let Piece::Object(members) = object else { return None };
-    let at = members.binary_search_by_key(&key, |member| member.0).ok()?;
-    Some(members[at].1)
 }
 
 /// Whether a byte can stand behind the beginning of a word.

@@ -14,7 +14,7 @@
 //! is no such rule, see `frontends/json_schema/emit/endless.rs` of the grammar crate.
 //!
 //! - [`pieces`]: the values, hash-consed, with [`number`].
-//! - [`ledger`]: reading an array.
+//! - [`ledger`]: reading an array; [`seen`]: the items that it has had; [`rivals`]: those that the one under way is like.
 //! - [`ahead`]: whether an item is sure to be able to differ, and [`search`]: whether it can still differ.
 //! - [`crossing`]: the tokens that may make items equal.
 //! - [`settling`]: the way to where nothing that has to come may be equal to something before, for budgets.
@@ -24,7 +24,9 @@ mod crossing;
 mod ledger;
 mod number;
 mod pieces;
+mod rivals;
 mod search;
+mod seen;
 mod settling;
 
 use std::sync::Arc;
@@ -35,7 +37,7 @@ use smallvec::SmallVec;
 
 use super::sets::SetId;
 use super::symbol::{Symbol, SymbolKind};
-use crate::carry::Carrier;
+use crate::carry::{Carrier, Way, Work};
 use crate::generation::Generation;
 use ahead::Position;
 use ledger::{Ledger, Outcome, Standing};
@@ -206,12 +208,12 @@ pub(super) fn forgotten(node: tokenstile_grammar::machine::NodeId) -> Symbol {
     Symbol::frame(node, Entry::FORGOTTEN.0)
 }
 
-impl Carrier<'_> {
-    /// The entry of a frame in the other generation.
-    pub(super) fn carry_entry(&mut self, entry: u32) -> u32 {
-        let (from, to) = (&self.from.distinct().pieces, &self.to.distinct().pieces);
-        let mut carry = |piece| to.carry(from, piece, &mut self.pieces);
+impl Carrier {
+    /// The entry of a frame in the other generation. None if there was not enough work left for it.
+    pub(super) fn carry_entry(&mut self, way: Way<'_>, entry: u32, work: &mut Work) -> Option<u32> {
+        let (from, to) = (&way.from.distinct().pieces, &way.to.distinct().pieces);
         let entry = Entry(entry);
-        entry.piece().map_or(entry, |piece| Entry::of(carry(piece))).0
+        let Some(piece) = entry.piece() else { return Some(entry.0) };
+        Some(Entry::of(to.carry(from, piece, &mut self.pieces, work)?).0)
     }
 }
