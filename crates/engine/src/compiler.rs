@@ -17,8 +17,10 @@
 //! alone would break it, and at every 64th hit. To weigh all of a thousand grammars for each that comes would take longer
 //! than to compile it.
 //!
-//! A key holds the text of the grammar, which may be long and come from a stranger. It is hashed once, with a hash that
-//! nobody can foresee.
+//! Within the bound is also what the grammars of a vocabulary share, as far as it is more than a small constant.
+//!
+//! A key holds the text of the grammar, which may be long and come from a stranger. So it is weighed as well, and it is hashed
+//! once, with a hash that nobody can foresee.
 //!
 //! The keys and the values are type parameters, so that the rules above can be tested without a grammar.
 
@@ -32,6 +34,7 @@ use rustc_hash::FxBuildHasher;
 use tokenstile_grammar::{Budget, Error, ErrorKind, Result};
 
 use crate::compiled::CompiledGrammar;
+use crate::limits::SHARED;
 
 /// Something that knows how much memory it holds.
 pub trait Weigh {
@@ -39,10 +42,19 @@ pub trait Weigh {
     fn weigh(&self) -> usize;
 }
 
+/// What a compiled grammar takes beside what it counts: lists with room for more, sizes that allocators round up, and what was
+/// allocated to have it held by Python. `tests/test_cache_memory.py` measures all of it from outside.
+const UNCOUNTED: usize = 8 << 10;
+
 impl Weigh for CompiledGrammar {
     fn weigh(&self) -> usize {
-        self.measured_bytes()
+        self.measured_bytes() + UNCOUNTED
     }
+}
+
+/// What an entry of a cache takes: its key, and its value.
+fn weight<K: Weigh, V: Weigh>(key: &K, value: &V) -> usize {
+    key.weigh() + value.weigh()
 }
 
 /// What happened in a cache since it was made.
@@ -118,7 +130,7 @@ enum Found<V> {
     Nothing(Arc<Flight<V>>),
 }
 
-impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
+impl<K: Weigh + Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
     /// How many hits pass between two looks at the bound.
     const HITS_A_LOOK: u64 = 64;
 
@@ -127,6 +139,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
 
     /// An empty cache that holds at most `limit_bytes`.
     pub fn new(limit_bytes: usize) -> Self {
+        SHARED.note_cache(None, Some(limit_bytes));
         CompileCache {
             state: Mutex::new(State {
                 entries: HashMap::default(),
@@ -216,20 +229,21 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
     /// Sets the bound, and drops what is over it.
     pub fn set_limit_bytes(&self, limit_bytes: usize) {
         let mut state = self.state.lock();
+        SHARED.note_cache(Some(state.limit_bytes), Some(limit_bytes));
         state.limit_bytes = limit_bytes;
         let dropped = state.evict();
         drop(state);
         drop(dropped);
     }
 
-    /// The bytes that the values of the keys chosen by `is_chosen` hold now.
+    /// The bytes that the keys chosen by `is_chosen` and their values hold now.
     pub fn size_bytes(&self, is_chosen: impl Fn(&K) -> bool) -> usize {
         let state = self.state.lock();
         state
             .entries
             .iter()
             .filter(|(key, _)| is_chosen(&key.key))
-            .map(|(_, entry)| entry.value.weigh())
+            .map(|(key, entry)| weight(&key.key, &*entry.value))
             .sum()
     }
 
@@ -252,7 +266,10 @@ impl<K: Clone + Eq + Hash, V: Weigh> CompileCache<K, V> {
     }
 }
 
-impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
+impl<K: Weigh + Clone + Eq + Hash, V: Weigh> State<K, V> {
+    /// More values than this are many.
+    const MANY: usize = 256;
+
     fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
@@ -283,21 +300,27 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
     }
 
     fn take_oldest(&mut self) -> Vec<Arc<V>> {
-        let mut total: usize = self.entries.values().map(|entry| entry.value.weigh()).sum();
+        let weights = self.entries.iter().map(|(key, entry)| weight(&key.key, &*entry.value));
+        // What grammars share is held besides, and counted once.
+        let shared = SHARED.counted().min(self.limit_bytes / 2);
+        let mut total = weights.sum::<usize>() + shared;
         self.weighed_bytes = total;
         if total <= self.limit_bytes {
             return vec![];
         }
+        // So many values that weighing them all takes long make room for more than the one that has come.
+        let spare = if self.entries.len() > Self::MANY { self.limit_bytes / 16 } else { 0 };
+        let limit = self.limit_bytes - spare;
         let mut by_age: Vec<(u64, Hashed<K>)> =
             self.entries.iter().map(|(key, entry)| (entry.used, key.clone())).collect();
         by_age.sort_unstable_by_key(|&(used, _)| used);
         let mut dropped = vec![];
         for (_, key) in by_age {
-            if total <= self.limit_bytes {
+            if total <= limit {
                 break;
             }
             if let Some(entry) = self.entries.remove(&key) {
-                total = total.saturating_sub(entry.value.weigh());
+                total = total.saturating_sub(weight(&key.key, &*entry.value));
                 self.counters.evictions += 1;
                 dropped.push(entry.value);
             }
@@ -307,15 +330,21 @@ impl<K: Clone + Eq + Hash, V: Weigh> State<K, V> {
     }
 }
 
+impl<K, V> Drop for CompileCache<K, V> {
+    fn drop(&mut self) {
+        SHARED.note_cache(Some(self.state.get_mut().limit_bytes), None);
+    }
+}
+
 /// Lands a flight when it goes out of scope, however the compilation ended.
-struct Landing<'a, K: Clone + Eq + Hash, V: Weigh> {
+struct Landing<'a, K: Weigh + Clone + Eq + Hash, V: Weigh> {
     cache: &'a CompileCache<K, V>,
     key: Hashed<K>,
     flight: Arc<Flight<V>>,
     outcome: Outcome<V>,
 }
 
-impl<K: Clone + Eq + Hash, V: Weigh> Drop for Landing<'_, K, V> {
+impl<K: Weigh + Clone + Eq + Hash, V: Weigh> Drop for Landing<'_, K, V> {
     fn drop(&mut self) {
         let outcome = std::mem::replace(&mut self.outcome, Outcome::Abandoned);
         let mut state = self.cache.state.lock();
@@ -324,7 +353,7 @@ impl<K: Clone + Eq + Hash, V: Weigh> Drop for Landing<'_, K, V> {
         if let Outcome::Ready(value) = &outcome {
             let used = state.tick();
             state.entries.insert(self.key.clone(), Entry { value: Arc::clone(value), used });
-            dropped = state.note(value.weigh());
+            dropped = state.note(weight(&self.key.key, &**value));
         }
         drop(state);
         *self.flight.outcome.lock() = Some(outcome);
@@ -340,6 +369,12 @@ mod tests {
     use tokenstile_grammar::{CancelFlag, Limits};
 
     struct Heavy(AtomicUsize);
+
+    impl Weigh for &'static str {
+        fn weigh(&self) -> usize {
+            0
+        }
+    }
 
     impl Weigh for Heavy {
         fn weigh(&self) -> usize {

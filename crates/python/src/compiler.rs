@@ -57,6 +57,14 @@ struct Key {
     work: Work,
 }
 
+impl Weigh for Key {
+    fn weigh(&self) -> usize {
+        /// What an entry of the cache takes besides, in its table and in what is allocated for it.
+        const AN_ENTRY: usize = 2 * size_of::<Key>() + size_of::<Built>() + 256;
+        AN_ENTRY + self.work.memory_bytes()
+    }
+}
+
 /// What is to be compiled, which is also the key that it is cached by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Work {
@@ -84,6 +92,19 @@ enum Work {
 }
 
 impl Work {
+    /// The memory of its texts.
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Work::Ebnf { text, root } => text.len() + root.len(),
+            Work::Regex(text) | Work::Grammar(text) | Work::StructuralTag { text, .. } => text.len(),
+            Work::Lark { text, named, .. } => {
+                text.len() + named.iter().map(NamedGrammar::memory_bytes).sum::<usize>()
+            }
+            Work::JsonSchema { text, .. } => text.len() + size_of::<front_end::Options>(),
+            Work::BuiltinJson(_) => 0,
+        }
+    }
+
     fn source(&self) -> Source {
         match self {
             Work::Ebnf { .. } => Source::Ebnf,

@@ -22,6 +22,16 @@ pub(crate) struct NamedGrammar {
     parsed: Option<Arc<Ir>>,
 }
 
+impl NamedGrammar {
+    /// The memory of its texts, and of the grammar where it is parsed.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.name.len()
+            + self.text.len()
+            + self.parsed.as_ref().map_or(0, |ir| ir.memory_bytes())
+    }
+}
+
 impl PartialEq for NamedGrammar {
     fn eq(&self, other: &Self) -> bool {
         let kind = self.parsed.is_some() == other.parsed.is_some();

@@ -18,7 +18,7 @@ use super::table::TerminalTable;
 use super::tokens::Part;
 use crate::config::SetId;
 use crate::content::Content;
-use crate::limits::shared_tables;
+use crate::limits::SHARED;
 use crate::store::memo::Memo;
 use crate::terminal::TerminalId;
 use crate::vocab::trie::NodeIndex;
@@ -73,6 +73,12 @@ impl<K, V> Default for Shared<K, V> {
     }
 }
 
+impl<K, V> Drop for Shared<K, V> {
+    fn drop(&mut self) {
+        SHARED.note(self.0.get_mut().bytes, 0);
+    }
+}
+
 impl<K: Eq + Hash, V> Shared<K, V> {
     /// The value of `key`, made by `make` if there is none; `bytes` tells its size. Others may make it at the same time; one
     /// is kept.
@@ -102,12 +108,16 @@ impl<K: Eq + Hash, V> Shared<K, V> {
         if let Some(known) = state.get(&key) {
             return Ok(known);
         }
+        // What is looked up by takes room as well.
+        let bytes = bytes + size_of::<(K, Kept<V>)>() + size_of::<V>();
+        let before = state.bytes;
         state.bytes += bytes;
         let used = state.clock;
         state.values.insert(key, Kept { value: Arc::clone(&value), bytes, used });
-        if state.bytes > shared_tables() {
+        if state.bytes > SHARED.limit() {
             state.evict();
         }
+        SHARED.note(before, state.bytes);
         Ok(value)
     }
 
