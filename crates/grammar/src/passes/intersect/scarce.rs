@@ -13,13 +13,16 @@ use crate::error::Result;
 use crate::ir::ExprId;
 use crate::regular::{Dfa, StateId};
 
+/// A list, and a word of one of its families of others.
+type Scarce = (ExprId, (u32, Box<str>));
+
 /// The least bytes that a member and what separates it from the next one take: `"":0,`.
 const LEAST_MEMBER: u64 = 5;
 
 impl Product<'_> {
     /// The words of lists that have to be told apart and are not yet, with the number of their family. The product must
     /// have been explored.
-    pub(super) fn scarce_words(&mut self) -> Result<Vec<(ExprId, (u32, Box<str>))>> {
+    pub(super) fn scarce_words(&mut self) -> Result<Vec<Scarce>> {
         let dfa = std::sync::Arc::clone(&self.dfa);
         let spelled = Spelled::new(&dfa);
         let most = longest(&dfa).map(|bytes| bytes / LEAST_MEMBER + 1);

@@ -22,27 +22,26 @@ pub(super) fn is_still(dfa: &Dfa, state: StateId) -> bool {
     let mut open: Vec<(StateId, u32)> = vec![(state, 0)];
     while let Some((at, left)) = open.pop() {
         for &(low, high, to) in dfa.edges(at) {
-            if left > 1 {
-                open.push((to, left - 1));
-            } else if left == 1 {
-                if to != state {
-                    return false;
-                }
-            } else {
-                for first in low..=high {
-                    let more = match first {
-                        0x00..=0x7f => 0,
-                        0x80..=0xdf => 1,
-                        0xe0..=0xef => 2,
-                        _ => 3,
-                    };
-                    if more == 0 && to != state {
-                        return false;
-                    }
-                    if more > 0 && !open.contains(&(to, more)) {
-                        open.push((to, more));
+            match left {
+                0 => {
+                    for first in low..=high {
+                        let more = match first {
+                            0x00..=0x7f => 0,
+                            0x80..=0xdf => 1,
+                            0xe0..=0xef => 2,
+                            _ => 3,
+                        };
+                        if more == 0 && to != state {
+                            return false;
+                        }
+                        if more > 0 && !open.contains(&(to, more)) {
+                            open.push((to, more));
+                        }
                     }
                 }
+                1 if to != state => return false,
+                1 => {}
+                _ => open.push((to, left - 1)),
             }
         }
     }

@@ -184,16 +184,15 @@ impl Product<'_> {
             for behind in all.ends() {
                 for (value, to) in self.track_values(draft, (step.value, behind), step.next, rules)? {
                     let way = self.ways.between(state, behind, self.budget)?;
-                    let at = match draft.families.get(&(family, way)) {
-                        Some(&at) => at,
-                        None => {
-                            let texts = self.keys_on_way((list, family, way), &all, behind, rules)?;
-                            let texts = draft.part(texts);
-                            draft.others.push(Others { keys: Some(texts), variants: Variants::new() });
-                            let at = draft.others.len() as u32 - 1;
-                            draft.families.insert((family, way), at);
-                            at
-                        }
+                    let at = if let Some(&at) = draft.families.get(&(family, way)) {
+                        at
+                    } else {
+                        let texts = self.keys_on_way((list, family, way), &all, behind, rules)?;
+                        let texts = draft.part(texts);
+                        draft.others.push(Others { keys: Some(texts), variants: Variants::new() });
+                        let at = draft.others.len() as u32 - 1;
+                        draft.families.insert((family, way), at);
+                        at
                     };
                     let variant = variant_of(&mut draft.others[at as usize].variants, value);
                     members.push(TrackMember { is_other: true, at, variant, to });

@@ -52,7 +52,7 @@ impl Emitter<'_> {
             self.expander.algebra.formulas.and_all(said) != FormulaId::NEVER
         });
         let is_listed = |name: &Rc<str>| orders.iter().any(|list| list.contains(name));
-        if let Some(name) = written.iter().find(|name| has_others && !is_listed(*name)) {
+        if let Some(name) = written.iter().find(|name| has_others && !is_listed(name)) {
             return Err(undecided(&format!("{name:?} and of keys without names")));
         }
         Ok((Order::Declared, written.into_iter().chain(unwritten).collect()))
