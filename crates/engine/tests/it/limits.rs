@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 const STACK: usize = 512 << 10;
 
 /// Runs `case` on a small stack, under the watchdog.
-fn guarded(name: &str, case: impl FnOnce() + Send + 'static) {
+pub(crate) fn guarded(name: &str, case: impl FnOnce() + Send + 'static) {
     let (sender, receiver) = std::sync::mpsc::channel();
     let started = Instant::now();
     let run = move || {

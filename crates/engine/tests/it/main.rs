@@ -9,8 +9,9 @@
 //!    split characters, and [`budget_distinct`], where items differ. [`rule_tokens`]: rules within one.
 //!    [`long_outputs`]: many steps, and what one of them adds to the tables.
 //! 4. [`invariants`]: what always holds. [`real_vocabularies`]: the same at full scale. [`limits`]: inputs that are meant
-//!    to hurt.
+//!    to hurt. [`ambiguous`]: texts that can be read in so many ways that it hurts.
 
+mod ambiguous;
 mod budget;
 mod budget_classes;
 mod budget_distinct;
