@@ -261,7 +261,8 @@ def test_cache_key_has_the_options(compiler):
         {"registry": {"urn:a": True}},
     ]
     first = [compiler.compile_json_schema(PERSON, **options) for options in variants]
-    assert len(set(first)) == len(variants)
+    # Those that print alike are equal, and are compiled apart all the same.
+    assert len(set(first)) == len({str(each.grammar) for each in first}) > 5
     assert [compiler.compile_json_schema(json.dumps(PERSON), **options) for options in variants] == first
     stats = compiler.get_stats()
     assert (stats["requests"], stats["compilations"]) == (2 * len(variants), len(variants))
