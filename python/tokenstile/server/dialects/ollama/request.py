@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -74,7 +74,8 @@ class _Message(_Part):
     content: str = ""
     tool_calls: Few[_Call] | None = None
     tool_name: Label | None = None
-    images: None = None
+    images: Annotated[list[str], Field(max_length=0)] | None = None
+    """None: the models that are served here read text."""
 
     def chat(self) -> dict[str, Any]:
         """Give it as a chat completion has it; Ollama's calls have no names of their own."""
@@ -178,7 +179,7 @@ class GenerateRequest(OllamaRequest):
     prompt: str
     system: str | None = None
     suffix: Literal[""] | None = None
-    images: None = None
+    images: Annotated[list[str], Field(max_length=0)] | None = None
     template: Literal[""] | None = None
     raw: Literal[False] = False
     context: Few[int] | None = None
