@@ -365,7 +365,24 @@ ITEMS = {
         },
         "required": ["name"],
     },
+    "several": {"type": "array", "uniqueItems": True, "minItems": 3, "items": {"type": ["number", "array"]}},
+    "several, which may be left out": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "rows": {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": "array"}},
+        },
+        "required": ["name"],
+    },
 }
+
+OF_OTHERS = {
+    "type": "array",
+    "uniqueItems": True,
+    "minItems": 2,
+    "items": {"minProperties": 1, "type": "object"},
+}
+"""An array of which no text is known: what the keys of its items are depends on those before them."""
 
 
 @pytest.mark.parametrize("choose", [any_token, dearest, endless])
@@ -381,23 +398,37 @@ def test_items_that_differ_are_complete_in_time(compiler, info, name, choose):
         json.loads(text_of(info, tokens))
 
 
-def test_several_items_that_must_differ_take_no_budget(compiler):
-    schema = {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": ["number", "array"]}}
+def test_what_several_items_that_must_differ_take(compiler, info):
+    schema = {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": "integer"}}
     compiled = compiler.compile_json_schema(schema)
+    # Its parts, a text whose items differ, and what is set aside.
+    assert least(compiled) <= 5 + 1 + 5 + 64
+    for first in ("0", "1", "-1", "12"):
+        matcher = xgr.GrammarMatcher(compiled, max_tokens=least(compiled) + 2)
+        assert matcher.accept_string(f"[{first}"), first
+        text = walk(matcher, info.vocab_size, any_token)
+        items = json.loads(f"[{first}{text_of(info, text)}")
+        assert len(items) == len(set(items)) >= 2
+
+
+def test_several_items_of_which_no_text_is_known_take_no_budget(compiler):
+    compiled = compiler.compile_json_schema(OF_OTHERS)
     with pytest.raises(xgr.TokenBudgetError, match="two items or more of which none are equal") as caught:
         xgr.GrammarMatcher(compiled, max_tokens=1000)
     assert caught.value.tokens_needed is None
     assert caught.value.pointer == ""
     # Strings are told apart by the grammar itself.
-    strings = compiler.compile_json_schema({**schema, "items": {"type": "string"}})
+    strings = compiler.compile_json_schema({**OF_OTHERS, "items": {"type": "string"}})
     assert xgr.GrammarMatcher(strings, max_tokens=1000).tokens_needed
 
 
 def test_the_array_that_takes_no_budget_is_named_with_its_place_and_what_to_do(compiler, info):
-    array = {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": ["number", "array"]}}
     schema = {
         "type": "object",
-        "properties": {"a": {"type": "object", "properties": {"b": array}, "required": ["b"]}},
+        "properties": {
+            "a": {"type": "object", "properties": {"b": OF_OTHERS}, "required": ["b"]},
+        },
+        "required": ["a"],
     }
     error = r"the array of the schema at /properties/a/properties/b must have two items.*`minItems`.*without a budget"
     compiled = compiler.compile_json_schema(schema)
@@ -407,11 +438,14 @@ def test_the_array_that_takes_no_budget_is_named_with_its_place_and_what_to_do(c
             xgr.GrammarMatcher(one, max_tokens=1000)
         assert caught.value.pointer == "/properties/a/properties/b"
         assert pickle.loads(pickle.dumps(caught.value)).pointer == caught.value.pointer
+    # Where it may be left out it is.
+    matcher = xgr.GrammarMatcher(compiler.compile_json_schema({**schema, "required": []}), max_tokens=1000)
+    assert not matcher.accept_string('{"a"')
     numbers = compiler.compile_grammar(
-        'root ::= list\nlist[distinct_items] ::= "[" n "," n "]"\nn ::= [1-9] [0-9]*\n'
+        'root ::= list\nlist[distinct_items] ::= "[" n ("," n){900} "]"\nn ::= [1-9] [0-9]*\n'
     )
     with pytest.raises(xgr.TokenBudgetError, match="the array of the rule `list` must") as caught:
-        xgr.GrammarMatcher(numbers, max_tokens=1000)
+        xgr.GrammarMatcher(numbers, max_tokens=100_000)
     assert caught.value.pointer is None
 
 
@@ -451,6 +485,29 @@ SLOW_ONCE = {
             }
             for kind, names in (("first", NAMES[:3]), ("second", NAMES[2:6]))
         ]
+    },
+    # Where no kind must be given each object has to break something of all the others: members are counted for that.
+    "objects of which exactly one may fit": {
+        "oneOf": [
+            {
+                "type": "object",
+                "properties": {"kind": {"enum": [kind]}, **dict.fromkeys(names, WORD)},
+                "required": names[:2],
+            }
+            for kind, names in (("first", NAMES[:5]), ("second", NAMES[3:8]), ("third", NAMES[6:12]))
+        ]
+    },
+    "a kind that one of several counts asks for": {
+        "type": "object",
+        "properties": {
+            "kind": {"enum": ["first", "second"]},
+            **{name: {"type": "integer"} for name in NAMES[:6]},
+        },
+        "required": NAMES[:2],
+        "not": {
+            "properties": {"kind": {"const": "first"}, NAMES[0]: {"maximum": 5}},
+            "required": ["kind"],
+        },
     },
 }
 

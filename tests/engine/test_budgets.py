@@ -92,6 +92,35 @@ def test_text_without_a_structure_is_cut_off_and_says_why():
     assert all(not chunk.length_reason for chunk in chunks[:-1])
 
 
+FREE = StructuredOutputsParams(
+    structural_tag={
+        "type": "structural_tag",
+        "format": {"type": "tag", "begin": "<a>", "content": {"type": "any_text"}, "end": "</a>"},
+    }
+)
+
+
+@pytest.mark.parametrize("guesses", [0, 3])
+def test_free_text_that_the_budget_ends_is_cut_off_and_says_why(guesses):
+    model = StubModel("<a>" + "the " * 50)
+    engine = Engine(model, num_speculative_tokens=guesses)
+    for limit in (12, 13, 20):
+        request = engine.submit("x", SamplingParams(max_tokens=limit), structure=FREE)
+        engine.run_until_idle()
+        done = request.result(0)
+        assert done.finish_reason is FinishReason.LENGTH
+        # It is whole by the letter of its grammar all the same.
+        assert done.text.startswith("<a>")
+        assert done.text.endswith("</a>")
+        assert len(done.token_ids) <= limit
+        assert done.length_reason.startswith(f"max_tokens={limit} is reached; free text was cut off")
+    # What ends by itself ends by itself.
+    engine = Engine(StubModel("<a>the</a>"), num_speculative_tokens=guesses)
+    request = engine.submit("x", SamplingParams(max_tokens=40), structure=FREE)
+    engine.run_until_idle()
+    assert request.result(0).finish_reason is FinishReason.STOP
+
+
 @pytest.mark.parametrize("guesses", [0, 3])
 @pytest.mark.parametrize("end", ["</t>", 256 + 5])
 def test_a_thought_is_ended_in_time(end, guesses):

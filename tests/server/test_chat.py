@@ -178,7 +178,8 @@ def test_max_completion_tokens(client):
         client.chat.completions.create(**asked, extra_body={"structured_outputs": {"regex": "[ab]{50}"}})
     assert (caught.value.code, caught.value.param) == ("budget_too_small", "max_tokens")
     needed = caught.value.body["tokens_needed"]
-    array = {"type": "array", "uniqueItems": True, "minItems": 2, "items": {"type": ["number", "array"]}}
+    item = {"type": "object", "minProperties": 1}
+    array = {"type": "array", "uniqueItems": True, "minItems": 2, "items": item}
     wanted = {"type": "object", "properties": {"a": array}, "required": ["a"]}
     with pytest.raises(
         openai.BadRequestError, match="the array of the schema at /properties/a must"

@@ -28,6 +28,8 @@ pub(crate) struct Step {
     pub(crate) config: SetId,
     /// Whether a stop token has ended the text. Then it is the last.
     pub(crate) stopped: bool,
+    /// Whether the budget has cut free text off, here or before.
+    pub(crate) cut: bool,
     /// Whether rules closed after it that end only where their tokens have run out; known of the newest steps, and the start.
     pub(crate) closed: bool,
     /// How many tokens there have been.
@@ -105,7 +107,7 @@ impl Chunk {
                     None => read(last.config, &input),
                 };
                 let tokens = last.tokens + u32::from(matches!(input, Input::Token(_)));
-                last = Step { config, tokens, stopped: false, closed: false };
+                last = Step { config, tokens, stopped: false, cut: last.cut, closed: false };
             }
             last
         })
@@ -210,7 +212,7 @@ mod tests {
     use super::*;
 
     fn step(at: u32) -> Step {
-        Step { config: SetId(at), stopped: false, closed: false, tokens: at - at / 10 }
+        Step { config: SetId(at), stopped: false, cut: false, closed: false, tokens: at - at / 10 }
     }
 
     /// Each tenth step reads bytes, and the others the number of the step.

@@ -9,7 +9,8 @@
 //! 5. `mask`: which tokens fit there.
 //! 6. `generation` and `carry`: all tables of a grammar, and how they are dropped and filled again.
 //! 7. `history`, [`compiled`], [`matcher`], [`compiler`], [`draft_tree`], [`draft_rows`]: what callers use.
-//! 8. `completion` and [`budget`]: what it takes to complete a text, and texts that keep within a number of tokens.
+//! 8. `completion` and [`budget`]: what it takes to complete a text, and texts that keep within a number of tokens; `outputs`:
+//!    how many tokens the least and the greatest of them take.
 //! 9. [`interrupt`]: how work that is under way is stopped, wherever it is.
 //! 10. [`oracle`]: the slow, readable twin that all of this is tested against.
 
@@ -30,6 +31,7 @@ pub mod limits;
 mod mask;
 pub mod matcher;
 pub mod oracle;
+mod outputs;
 mod seldom;
 mod small;
 mod store;

@@ -115,6 +115,18 @@ impl Matcher {
         Ok(matcher)
     }
 
+    /// Whether the budget has cut free text off: text was being read in which anything may come, and none of it could be
+    /// afforded any more. What was read is a whole text of the grammar all the same.
+    pub fn is_cut_by_budget(&self) -> bool {
+        self.last().cut
+    }
+
+    fn cuts_text(&self, from: Step) -> bool {
+        let left = self.tokens_left();
+        let cuts = |budget: &TokenBudget| budget.cuts_text(&self.generation, from.config, left.unwrap_or(0));
+        self.budget.as_ref().is_some_and(|budget| cuts(budget))
+    }
+
     fn budget_of(&self, max_tokens: u32, start: SetId) -> Result<TokenBudget, BudgetError> {
         let vocab = self.compiled.vocab();
         let mut barred: Vec<u32> = vocab.stop_token_ids().iter().map(|id| id.0).collect();
@@ -184,7 +196,7 @@ impl Matcher {
     pub fn new(compiled: Arc<CompiledGrammar>, options: MatcherOptions) -> Self {
         let generation = compiled.current();
         let Settled { config, closed } = generation.settle(generation.start(), 0, |_, _| true);
-        let start = Step { config, stopped: false, closed, tokens: 0 };
+        let start = Step { config, stopped: false, cut: false, closed, tokens: 0 };
         let stop_tokens = match options.stop_tokens {
             Some(tokens) => known_once(tokens, compiled.vocab().len()),
             None => compiled.vocab().stop_token_ids().iter().map(|id| id.0).collect(),
@@ -243,7 +255,8 @@ impl Matcher {
             self.tidy();
             return false;
         };
-        self.history.push(next, Input::Token(token));
+        let cut = next.cut || self.cuts_text(before);
+        self.history.push(Step { cut, ..next }, Input::Token(token));
         if self.captures {
             let is_stop = next.stopped && next.config == before.config;
             let text = if is_stop { PieceText::Stop } else { PieceText::Token(TokenId(token)) };
@@ -273,6 +286,7 @@ impl Matcher {
         (config != SetId::DEAD).then_some(Step {
             config,
             stopped: false,
+            cut: from.cut,
             closed: false,
             tokens: from.tokens + 1,
         })
@@ -280,7 +294,8 @@ impl Matcher {
 
     fn reach_by_stop_token(&self, from: Step, token: u32) -> Option<Step> {
         let (config, generation) = (from.config, &self.generation);
-        let step = |config, stopped| Step { config, stopped, closed: false, tokens: from.tokens + 1 };
+        let step =
+            |config, stopped| Step { config, stopped, cut: from.cut, closed: false, tokens: from.tokens + 1 };
         if generation.sets().ends(config) && !self.terminate_without_stop_token {
             return Some(step(config, true));
         }

@@ -341,6 +341,13 @@ impl GrammarMatcher {
         self.work_untimed(py, |matcher| matcher.tokens_needed())
     }
 
+    /// Whether ``max_tokens`` has cut free text off: any text could have gone on, and none of it was allowed any more. The
+    /// output is a whole text of its grammar all the same.
+    #[getter]
+    fn is_cut_by_budget(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.is_cut_by_budget())
+    }
+
     /// Whether the output has ended: by a stop token, or by completion if ``terminate_without_stop_token``.
     fn is_terminated(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.is_terminated())

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from tokenstile._core import Grammar, GrammarCompiler
 from tokenstile.cli.outcome import (
     ExitCode,
     JsonFlag,
@@ -37,11 +38,13 @@ from tokenstile.cli.sources import (
     read_text,
 )
 from tokenstile.cli.subschemas import unsatisfiable_parts
+from tokenstile.cli.vocabularies import load_vocabulary
 from tokenstile.exceptions import (
     GrammarError,
     InvalidArgumentError,
     JSONSchemaError,
     LimitExceededError,
+    TokenBudgetError,
     UnsupportedFeatureError,
 )
 from tokenstile.json_schema import check_schema
@@ -70,6 +73,7 @@ class _Report:
     unsatisfiable: list[dict[str, str]] = field(default_factory=list)
     error: dict[str, Any] | None = None
     milliseconds: float = 0.0
+    outputs: "_Lengths | None" = None
 
     def fields(self) -> dict[str, Any]:
         return {
@@ -79,7 +83,46 @@ class _Report:
             "findings": [asdict(finding) for finding in self.findings],
             "unsatisfiable": self.unsatisfiable,
             "error": self.error,
+            "outputs": None if self.outputs is None else asdict(self.outputs),
         }
+
+
+@dataclass
+class _Lengths:
+    """How long the outputs of a schema are."""
+
+    unit: str
+    """Tokens, without the one that stops, or bytes."""
+    shortest: int | None
+    """Enough for an output; None if no number is known to be."""
+    longest: int | None
+    """No output is longer; None if there is no bound, or none is known."""
+
+    def __str__(self) -> str:
+        if self.shortest is None:
+            return f"how many {self.unit} an output takes is not known"
+        if self.longest is None:
+            return f"outputs of {self.shortest:,} {self.unit} and more, without a bound"
+        return f"outputs of {self.shortest:,} to {self.longest:,} {self.unit}"
+
+
+class _Ruler:
+    """Tells how long outputs are, in the tokens of a vocabulary or in bytes."""
+
+    def __init__(self, tokenizer: str | None) -> None:
+        self._unit = "bytes" if tokenizer in {None, "bytes"} else "tokens"
+        self._info = load_vocabulary(tokenizer or "bytes").info
+        self._compiler = GrammarCompiler(self._info, cache_enabled=False)
+
+    def measure(self, grammar: Grammar) -> _Lengths:
+        compiled = self._compiler.compile_grammar(grammar)
+        stop = int(bool(self._info.stop_token_ids))
+        longest = compiled.longest_output()
+        try:
+            shortest: int | None = compiled.shortest_output() - stop
+        except TokenBudgetError:
+            shortest = None
+        return _Lengths(self._unit, shortest, None if longest is None else longest - stop)
 
 
 @tells_errors
@@ -93,6 +136,14 @@ def check(
     not_strict: NotStrict = False,
     spelling: SpellingOption = None,
     registry: RegistryOption = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer",
+            "-T",
+            help="Count outputs in the tokens of this vocabulary, named as everywhere; in bytes without it.",
+        ),
+    ] = None,
     parts: Annotated[
         bool, typer.Option("--parts/--no-parts", help="Look for parts that no value satisfies.")
     ] = True,
@@ -114,8 +165,9 @@ def check(
         registry=registry,
     )
     reports = []
+    ruler = _Ruler(tokenizer)
     for name, source in _sources(schemas, options):
-        reports.append(_report(name, source, look_at_parts=parts))
+        reports.append(_report(name, source, ruler, look_at_parts=parts))
         if not as_json:
             _show(console(), reports[-1], all_keywords=all_keywords)
     if as_json:
@@ -151,7 +203,7 @@ def _read(file: Path, options: SchemaOptions) -> Source | Exception:
         return error
 
 
-def _report(name: str, source: Source | Exception, *, look_at_parts: bool) -> _Report:
+def _report(name: str, source: Source | Exception, ruler: _Ruler, *, look_at_parts: bool) -> _Report:
     if isinstance(source, Exception):
         return _Report(name, "invalid", error=error_fields(source))
     started = time.perf_counter()
@@ -166,11 +218,12 @@ def _report(name: str, source: Source | Exception, *, look_at_parts: bool) -> _R
         outcomes = {finding.outcome for finding in report.findings}
         worst = [one for one in (Outcome.REFUSED, Outcome.WIDENED, Outcome.NARROWED) if one in outcomes]
         report.status = worst[0].value if worst else "exact"
-        if report.status != "refused":
-            source.grammar()
+        grammar = None if report.status == "refused" else source.grammar()
+        report.milliseconds = (time.perf_counter() - started) * 1e3
+        report.outputs = None if grammar is None else ruler.measure(grammar)
     except GrammarError as error:
         report.status, report.error = _status_of(error), error_fields(error)
-    report.milliseconds = (time.perf_counter() - started) * 1e3
+        report.milliseconds = report.milliseconds or (time.perf_counter() - started) * 1e3
     if look_at_parts and report.status != "invalid":
         report.unsatisfiable = unsatisfiable_parts(source.text, source.options)
     return report
@@ -191,6 +244,8 @@ def _show(out: Console, report: _Report, *, all_keywords: bool) -> None:
         f"{_MARKS[report.status]}  [bold]{escape(report.name)}[/]  [dim]{counted or 'no keywords'}, "
         f"{report.milliseconds:.1f} ms[/]"
     )
+    if report.outputs is not None:
+        out.print(f"  [dim]{report.outputs}[/]")
     if report.error is not None:
         out.print(f"  [red]{escape(_where(report.error))}[/]{escape(report.error['message'])}")
         if "help" in report.error:

@@ -354,6 +354,11 @@ class Engine:
 
     def _end_if_over(self, request: GenerationRequest) -> None:
         if request.text.is_stopped or self._has_stopped(request):
+            structured = request.structured
+            if structured is not None and structured.is_cut_by_budget and not request.text.is_stopped:
+                request.note_cut(self._most_tokens(request) < request.params.max_tokens)
+                self._finish(request, FinishReason.LENGTH)
+                return
             self._finish(request, FinishReason.STOP)
         elif len(request.output) >= self._most_tokens(request):
             request.note_cut(len(request.output) < request.params.max_tokens)

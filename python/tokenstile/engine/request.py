@@ -179,6 +179,8 @@ class GenerationRequest:
         structured = self.structured
         if structured is None or structured.params is None:
             rest = "the output has no structure that would end it"
+        elif structured.is_cut_by_budget:
+            rest = "free text was cut off there, and could have gone on"
         elif structured.is_thinking:
             rest = "the model was still thinking, and its thoughts are not ended in time"
         else:

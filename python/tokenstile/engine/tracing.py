@@ -182,7 +182,10 @@ class _Trace:
 
     def _finish_reason(self, token: int, length: int) -> FinishReason | None:
         has_stopped = token in self._stops if self._matcher is None else self._matcher.is_terminated()
-        if has_stopped or self._stream.is_stopped:
+        if self._stream.is_stopped:
             return FinishReason.STOP
+        if has_stopped:
+            is_cut = self._matcher is not None and self._matcher.is_cut_by_budget
+            return FinishReason.LENGTH if is_cut else FinishReason.STOP
         is_full = self._count >= self._params.max_tokens or length >= self.model.max_length
         return FinishReason.LENGTH if is_full else None

@@ -232,6 +232,11 @@ class StructuredOutputRequest:
         return self.matcher is not None and self.matcher.tokens_left is not None
 
     @property
+    def is_cut_by_budget(self) -> bool:
+        """Whether the budget has cut free text off, so that the output is whole only by the letter of its grammar."""
+        return self.matcher is not None and self.matcher.is_cut_by_budget
+
+    @property
     def reasoning_ended(self) -> bool:
         """Whether thinking is over, for now."""
         return not self.is_thinking

@@ -78,7 +78,7 @@ fn repeats(rule: &str, pointer: Option<&str>) -> String {
 }
 
 /// How many tokens are set aside for items that have to differ from those before.
-const SET_ASIDE: u32 = 64;
+pub(crate) const SET_ASIDE: u32 = 64;
 
 /// What is left to a matcher.
 #[derive(Clone)]
@@ -102,13 +102,15 @@ impl TokenBudget {
     ) -> Result<Self, BudgetError> {
         // Less than what cannot be known, so that this can never be afforded.
         let max_tokens = max_tokens.min(NO_END - 1);
-        if let Some(rule) = completion.repeats(generation) {
-            let rule = generation.machine().rule(rule).name.clone();
-            return Err(BudgetError::Repeats { rule, pointer: None });
-        }
         let budget = TokenBudget { max_tokens, completion, uneven: Vec::new(), needs_stop };
-        match budget.needed(generation, start) {
-            NO_END.. => Err(BudgetError::Unspellable),
+        let reserve = budget.completion.differing().extra_within(generation, start);
+        match budget.needed(generation, start).saturating_add(reserve) {
+            NO_END.. => Err(match budget.completion.differing().unknown {
+                Some(rule) => {
+                    BudgetError::Repeats { rule: generation.machine().rule(rule).name.clone(), pointer: None }
+                }
+                None => BudgetError::Unspellable,
+            }),
             needed if needed > max_tokens => Err(BudgetError::TooSmall { max_tokens, needed }),
             _ => Ok(budget),
         }
@@ -154,9 +156,13 @@ impl TokenBudget {
     /// The tokens that are enough from `config` on, with the one that stops.
     pub(crate) fn needed(&self, generation: &Generation, config: SetId) -> u32 {
         let is_settled = generation.is_settled(config);
-        let apart = if is_settled { self.cost(generation, config).least } else { NO_END };
+        let least = self.cost(generation, config).least;
+        let apart = if is_settled { least } else { NO_END };
         // A sum of nothing or of one cannot be undercut.
-        let joined = if apart > 1 { self.completion.joined_cost(generation, config) } else { NO_END };
+        let joins = apart > 1 && !(is_settled && self.completion.differing().is_some());
+        let joined = if joins { self.completion.joined_cost(generation, config) } else { NO_END };
+        // The completion takes the cheapest item where several must differ, and the sum does not.
+        let joined = if self.completion.differing().is_some() { joined.max(least) } else { joined };
         apart.min(joined) + u32::from(self.needs_stop)
     }
 
@@ -174,7 +180,11 @@ impl TokenBudget {
     /// What is needed from `config` on where items need not differ, or more than that but no more than `tokens`.
     fn needed_for_parts(&self, generation: &Generation, config: SetId, tokens: u32) -> u32 {
         let least = self.cost(generation, config).least;
-        if least <= tokens { least } else { least.min(self.completion.joined_cost(generation, config)) }
+        if least <= tokens || self.completion.differing().is_some() {
+            least
+        } else {
+            least.min(self.completion.joined_cost(generation, config))
+        }
     }
 
     /// How much is set aside.
@@ -235,6 +245,15 @@ impl TokenBudget {
         let after = left.checked_sub(tokens).and_then(|left| left.checked_sub(u32::from(self.needs_stop)));
         let cost = self.completion.known_cost(generation, config);
         after.zip(cost).is_some_and(|(after, cost)| cost.least <= after)
+    }
+
+    /// Whether text is being read in which anything may come, and none of it can be afforded with what is `left`.
+    pub(crate) fn cuts_text(&self, generation: &Generation, config: SetId, left: u32) -> bool {
+        if self.is_far(generation, config, left) {
+            return false;
+        }
+        let mut after = generation.after_free_text(config).peekable();
+        after.peek().is_some() && !after.any(|next| self.is_affordable(generation, next, 1, left))
     }
 
     /// Whether a row has a token that is text.

@@ -187,6 +187,27 @@ fn kinds_of(generation: &Generation, kind: SymbolKind) -> KindSet {
     terminals.endless(terminals.plain(state).unwrap_or(state)).kinds & (ASCII | OTHER | SPACES)
 }
 
+/// What no text but free text takes all of: a string of JSON has no line break, and no quote but at its end.
+const FREE: [u8; 6] = *b"a {\"\\\n";
+
+impl Generation {
+    /// What free text leads to that goes on by a letter or a space; nothing if none is being read.
+    pub(super) fn after_free_text(&self, config: SetId) -> impl Iterator<Item = SetId> + '_ {
+        let takes = |state: TerminalId, byte: u8| {
+            self.terminals()
+                .row(state)
+                .iter()
+                .any(|&(low, high, next)| (low..=high).contains(&byte) && next != TerminalId::NEVER)
+        };
+        let is_free = self.sets().items(config).iter().any(|&(symbol, _)| match symbol.kind() {
+            SymbolKind::Terminal(state) => FREE.iter().all(|&byte| takes(state, byte)),
+            _ => false,
+        });
+        let steps = FREE[..2].iter().filter(move |_| is_free).map(move |&byte| self.step(config, byte));
+        steps.filter(|&next| next != SetId::DEAD)
+    }
+}
+
 /// Adds a configuration that is not dead; `None` if there are too many.
 fn add(configs: &mut Configs, config: SetId) -> Option<()> {
     if config != SetId::DEAD && !configs.contains(&config) {

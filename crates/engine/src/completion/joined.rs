@@ -20,7 +20,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use tokenstile_grammar::machine::MachineRuleId;
 
 use super::{Completion, NodeCosts, Way};
 use crate::config::SetId;
@@ -40,8 +39,6 @@ pub(super) struct Joined {
     /// The same costs, where each byte is a token.
     bytes: Completion,
     known: Mutex<Known>,
-    /// The rule of an array that has to have several items that differ, so that what it takes depends on what they are.
-    repeats: Option<MachineRuleId>,
 }
 
 type Known = FxHashMap<SetId, Rest>;
@@ -88,13 +85,7 @@ impl Joined {
         let bytes = Arc::clone(generation.tokens().index().bytes());
         let nodes = NodeCosts::without_growth(generation, Speller { trie: &bytes, barred: &[] });
         let bytes = Completion::new(bytes, Box::default(), Arc::new(nodes));
-        let repeats = has_to_differ(generation, &bytes);
-        Joined { bytes, known: Mutex::default(), repeats }
-    }
-
-    /// The rule of an array that has to have several items that differ.
-    pub(super) fn repeats(&self) -> Option<MachineRuleId> {
-        self.repeats
+        Joined { bytes, known: Mutex::default() }
     }
 
     /// The fewest tokens that spell the completion of `config`; [`NO_END`] if that is not known. And the memory that was taken to
@@ -286,33 +277,4 @@ impl Walk {
 fn plain(generation: &Generation, config: SetId) -> SetId {
     let config = generation.without_texts(config);
     if generation.is_settled(config) { generation.forgetful(config).unwrap_or(config) } else { config }
-}
-
-/// A rule that compares items whose shortest text has several of them: that of an array, rather than one that begins with it.
-fn has_to_differ(generation: &Generation, bytes: &Completion) -> Option<MachineRuleId> {
-    let machine = generation.machine();
-    if !machine.compares_items {
-        return None;
-    }
-    let compares = |rule: &MachineRuleId| generation.has_distinct_items(generation.start_of_rule(*rule));
-    let is_array = |rule: &MachineRuleId| {
-        let edges = &machine.node(machine.rule(*rule).start).edges;
-        edges.iter().any(|edge| machine.node(edge.target).distinct_items)
-    };
-    let rules = || (0..machine.rules.len() as u32).map(MachineRuleId).filter(compares);
-    let mut arrays_first = rules().filter(is_array).chain(rules().filter(|rule| !is_array(rule)));
-    arrays_first.find(|&rule| {
-        let mut at = generation.start_of_rule(rule);
-        for _ in 0..MOST_BYTES {
-            if generation.sets().ends(at) {
-                return false;
-            }
-            let Some(Way::Byte(byte)) = bytes.way_on(generation, at, &[]) else { return true };
-            at = generation.step_comparing(at, byte);
-            if at == SetId::DEAD || !generation.is_settled(at) {
-                return true;
-            }
-        }
-        true
-    })
 }

@@ -18,8 +18,10 @@
 //! configuration can be after one more token. Where the budget allows that much there is nothing to look at. Most often less
 //! is enough: what a token may leave of the stack that there is, whatever it ends and begins of it ([`Cost::after_token`]).
 
+mod differing;
 mod growth;
 mod joined;
+mod longest;
 mod nodes;
 
 use std::sync::{Arc, OnceLock};
@@ -28,7 +30,9 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use tokenstile_grammar::machine::MachineRuleId;
 
+use differing::Differing;
 use joined::Joined;
+pub(crate) use longest::most_tokens;
 pub(crate) use nodes::NodeCosts;
 
 use crate::budget::Kept;
@@ -160,12 +164,9 @@ impl Completion {
         generation.note_table(bytes.saturating_sub(before));
     }
 
-    /// The rule of an array that has to have several items that differ, if there is one: what its parts cost is less than what
-    /// it takes.
-    pub(crate) fn repeats(&self, generation: &Generation) -> Option<MachineRuleId> {
-        let joined = || Box::new(Joined::new(generation));
-        let compares = generation.machine().compares_items;
-        compares.then(|| self.joined.get_or_init(joined).repeats()).flatten()
+    /// The arrays that must have items that differ: what their parts cost is less than what they take.
+    pub(crate) fn differing(&self) -> &Differing {
+        &self.nodes.differing
     }
 
     /// What brings the nearest end of `config` one token nearer, where each byte is a token; `barred` tokens do not count.

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use tokenstile_grammar::machine::{Edge, Label, Machine, MachineRuleId, Node, NodeId};
 
 use super::Parts;
+use super::differing::Differing;
 use super::growth::{Growth, growth, needs_keys};
 use crate::config::{PartCosts, PlaceCosts};
 use crate::generation::Generation;
@@ -28,6 +29,8 @@ pub(crate) struct NodeCosts {
     pub(crate) shut: Box<[bool]>,
     /// By list: whether it may need keys that are unlike those before them.
     pub(crate) needs_keys: Box<[bool]>,
+    /// What is added for arrays whose items must differ.
+    pub(super) differing: Differing,
     /// How much tokens can add; nothing if nobody asks.
     growth: Growth,
 }
@@ -38,19 +41,20 @@ const MOST_ROUNDS: usize = 64;
 impl NodeCosts {
     /// The costs of the machine of `generation`.
     pub(crate) fn new(generation: &Generation, speller: Speller<'_>) -> Self {
-        let (mut costs, mut shortest) = Self::solve(generation, speller);
+        let differing = Differing::of(generation);
+        let (mut costs, mut shortest) = Self::solve(generation, speller, differing);
         costs.growth = growth(generation, &costs, &mut shortest);
         costs
     }
 
     /// The same for those who do not ask what a token can add.
     pub(super) fn without_growth(generation: &Generation, speller: Speller<'_>) -> Self {
-        Self::solve(generation, speller).0
+        Self::solve(generation, speller, Differing::default()).0
     }
 
-    fn solve(generation: &Generation, speller: Speller<'_>) -> (Self, Shortest) {
+    fn solve(generation: &Generation, speller: Speller<'_>, differing: Differing) -> (Self, Shortest) {
         let mut shortest = Shortest::new(&speller);
-        let mut solver = Solver::new(generation, &mut shortest, speller);
+        let mut solver = Solver::new(generation, &mut shortest, speller, differing);
         solver.solve();
         (solver.costs, shortest)
     }
@@ -129,7 +133,12 @@ struct Solver<'s> {
 }
 
 impl<'s> Solver<'s> {
-    fn new(generation: &'s Generation, shortest: &'s mut Shortest, speller: Speller<'s>) -> Self {
+    fn new(
+        generation: &'s Generation,
+        shortest: &'s mut Shortest,
+        speller: Speller<'s>,
+        differing: Differing,
+    ) -> Self {
         let machine = generation.machine();
         let count = machine.nodes.len();
         let token_sets = token_set_costs(generation, &speller);
@@ -139,6 +148,7 @@ impl<'s> Solver<'s> {
             token_sets,
             shut: machine.nodes.iter().map(|node| is_shut(machine, node)).collect(),
             needs_keys: machine.lists.iter().map(needs_keys).collect(),
+            differing,
             growth: Growth::default(),
         };
         let mut solver = Solver {
@@ -245,7 +255,8 @@ impl<'s> Solver<'s> {
                 // Free text may end before it began.
                 Label::Tagged(_) => 0,
             };
-            cost = cost.min(own + self.costs.nodes[edge.target.0 as usize]);
+            let extra = self.costs.differing.extra_behind(edge);
+            cost = cost.min(own + extra + self.costs.nodes[edge.target.0 as usize]);
         }
         let jumps = node.jumps.iter().map(|jump| self.costs.nodes[jump.0 as usize]);
         jumps.fold(cost, u32::min).min(NO_END)

@@ -37,6 +37,13 @@ impl Generation {
         closer.map_or(SetId::DEAD, Closer::finish)
     }
 
+    /// Whether a rule that is all there is can end in a configuration, also because it has had its tokens.
+    pub(crate) fn can_close(&self, config: SetId) -> bool {
+        let sets = self.sets();
+        let closes = |&(symbol, rest): &Item| self.is_spent_mark(symbol) && sets.ends(self.after(rest));
+        sets.ends(config) || sets.items(config).iter().any(closes)
+    }
+
     /// The stacks of a set on which a rule has had its tokens.
     fn overdue_stacks(&self, set: SetId, tokens: u32) -> SetId {
         let is_early = |at| (self.deadline(at) > tokens).then_some(SetId::DEAD);

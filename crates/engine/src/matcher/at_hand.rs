@@ -100,8 +100,12 @@ impl Matcher {
         if generation.machine().compares_items || generation.machine().counts_tokens {
             return Known::Nothing;
         }
-        let step =
-            |config, stopped| Known::Fits(Step { config, stopped, closed: false, tokens: from.tokens + 1 });
+        // Near the end of a budget free text may be cut off, which has to be looked at.
+        if self.budget.is_some() && !self.has_plenty(from) {
+            return Known::Nothing;
+        }
+        let (cut, tokens) = (from.cut, from.tokens + 1);
+        let step = |config, stopped| Known::Fits(Step { config, stopped, cut, closed: false, tokens });
         if self.stop_tokens.contains(&token) {
             let may_end = generation.sets().ends(from.config) && !self.terminate_without_stop_token;
             let is_in_time = self.tokens_left().is_none_or(|left| left > 0);

@@ -34,6 +34,7 @@ mod json_text;
 mod key;
 #[cfg(test)]
 mod key_tests;
+mod longest;
 mod saturate;
 mod shape_row;
 mod shortest;
@@ -48,6 +49,7 @@ pub(crate) use exclusion::ExclusionId;
 pub(crate) use fingerprint::{automaton_fingerprint, fingerprint_hasher};
 pub(crate) use forced::{ForcedText, first_char, short_escapes};
 pub(crate) use json_text::stands_for_itself;
+pub(crate) use longest::Longest;
 pub(crate) use shape_row::{Endless, SEQUENCES, ShapeRow};
 pub(crate) use shortest::{NO_END, Shortest, Speller};
 pub(crate) use spaced::Spaced;

@@ -10,6 +10,7 @@
 //!
 //! - `conditions`: states, and the questions about them.
 //! - `compile`: from a layout to conditions, with all that is refused.
+//! - `dominant`: what may come where more members never hurt.
 //! - `implications`: entries that ask for others.
 //! - `sums`: what members can add to the counters together.
 //! - `track`: lists beside which an automaton runs.
@@ -18,6 +19,7 @@
 
 mod compile;
 mod conditions;
+mod dominant;
 mod implications;
 mod keys;
 mod sums;

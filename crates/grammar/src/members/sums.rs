@@ -67,6 +67,11 @@ impl Bounds {
         amounts[at] < self.counts[at].min
     }
 
+    /// By how much counter `at` is below its least amount.
+    pub(super) fn lacking(&self, amounts: &[u32], at: usize) -> u32 {
+        self.counts[at].min.saturating_sub(amounts[at])
+    }
+
     /// How many members the least amounts of all counters can ask for at most.
     pub(super) fn least_members(&self) -> u32 {
         self.counts.iter().fold(0, |sum: u32, count| sum.saturating_add(count.min))

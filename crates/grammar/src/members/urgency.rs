@@ -46,7 +46,9 @@ impl Conditions {
     /// each may come whatever the others are. None if there is more to it: counters that are below their least, entries that
     /// ask for others, or variants of which not all may be left to choose from.
     pub fn needed_entries(&self, state: &State) -> Option<impl Iterator<Item = u32>> {
-        let has_choice = |entry: usize| self.bounds.len() > 0 && self.entries[entry].choices.len() > 1;
+        // Counters that have enough and no upper bound leave all choices.
+        let leaves_all = self.bounds.only_least();
+        let has_choice = |entry: usize| !leaves_all && self.entries[entry].choices.len() > 1;
         let is_plain = self.order != Order::Sequence
             && self.track.is_none()
             && self.satisfiable

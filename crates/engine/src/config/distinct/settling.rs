@@ -23,11 +23,6 @@ impl Generation {
             || self.entries(config).iter().all(|&entry| self.distinct().ledger(entry).is_settled())
     }
 
-    /// Whether there is an array whose items are compared, which has begun or could.
-    pub(crate) fn has_distinct_items(&self, config: SetId) -> bool {
-        self.machine().compares_items && !self.entries(config).is_empty()
-    }
-
     /// The configuration after a byte, also where it is not known that all items that must differ can.
     pub(crate) fn step_comparing(&self, config: SetId, byte: u8) -> SetId {
         self.step(self.before_byte(config, byte), byte)

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokenstile_grammar::machine::ListId;
 use tokenstile_grammar::members::{Member, Slot};
 
-use super::{Among, PartCosts, PlaceCosts, Planner};
+use super::{Among, Next, PartCosts, PlaceCosts, Planner};
 use crate::config::lists::{Finder, Phase, Place};
 use crate::generation::Generation;
 use crate::terminal::NO_END;
@@ -108,6 +108,39 @@ impl Generation {
             _ => return None,
         };
         Some(total.min(NO_END))
+    }
+
+    /// The place after the next whole member on the way to the end of a list, and what that member takes; the end, if the list
+    /// `may_end` and does. None if the member is one of others, or if members have no keys.
+    pub(super) fn next_by_members(
+        &self,
+        list: ListId,
+        at: u32,
+        may_end: bool,
+        costs: &mut impl PartCosts,
+        known: &mut PlaceCosts,
+    ) -> Option<Next> {
+        let Place { state, phase } = self.lists().place(at).place;
+        let members = self.known_member_costs(list, costs, known)?;
+        let among = match phase {
+            Phase::Start | Phase::After if may_end && self.allowed(state).may_end => return Some(Next::End),
+            Phase::Start | Phase::After | Phase::Before | Phase::Quoted => Among::All,
+            Phase::Key(node) => Among::Below(node),
+            Phase::OtherKey { .. } | Phase::Cut(_) => return None,
+        };
+        let planner = Planner { generation: self, finder: Finder::new(self, state), state };
+        let member = planner.choose(among, costs)?;
+        let Slot::Entry(entry) = member.slot else { return None };
+        let (before, node) = match phase {
+            Phase::After => (members.opening, 0),
+            Phase::Start | Phase::Before => (members.quote, 0),
+            Phase::Key(node) => (0, node),
+            _ => (0, 0),
+        };
+        let cost = before.saturating_add(members.read_from(node, entry, member.variant)).min(NO_END);
+        let after = planner.finder.after(member, planner.finder.had.seen);
+        let next = self.lists().intern_place(Place { state: after, phase: Phase::After });
+        Some(Next::After(cost, next))
     }
 
     /// What all entries take together that are needed at a place of a list, each of them whole, if that is all that is
