@@ -59,8 +59,8 @@ pub(super) fn lowered(grammar: &Grammar, budget: &Budget) -> Result<Option<Gramm
         if let Some(text) = closes {
             let text = bounded(&mut builder, text);
             let spent = builder.token(TokenSet::spent());
-            let closed = builder.seq([text, spent]);
-            body = builder.alt([body, closed]);
+            let at_bound = builder.seq([text, spent]);
+            body = builder.alt([body, at_bound]);
         }
         builder.define(id, body, RuleOptions { lazy: false, max_chars: None, ..rule.options });
     }

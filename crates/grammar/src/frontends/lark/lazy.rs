@@ -120,7 +120,7 @@ impl<'s> Lowerer<'s> {
         let whole = self.builder.rule(ended);
         let whole = self.builder.alt([whole, closed]);
         self.builder.define(rule, whole, RuleOptions { max_tokens, temperature, ..RuleOptions::default() });
-        let options = RuleOptions { capture, max_chars, ..RuleOptions::default() };
+        let options = RuleOptions { max_chars, capture, ..RuleOptions::default() };
         Ending { rule: ended, options, ..ending }
     }
 

@@ -8,7 +8,7 @@ use crate::frontends::json_schema::documents::Draft;
 
 /// Shorter keywords are too near to ordinary words.
 const SHORTEST: usize = 4;
-/// Keywords of at least so many letters may have two errors.
+/// Keywords of at fewest so many letters may have two errors.
 const LONG: usize = 7;
 /// Ordinary words that other words are like.
 const ORDINARY: [&str; 2] = ["then", "else"];
@@ -61,11 +61,11 @@ fn distance(left: &[u8], right: &[u8], most: usize) -> Option<usize> {
         let mut row = vec![at];
         for to in 1..=right.len() {
             let differs = usize::from(left[at - 1] != right[to - 1]);
-            let mut least = (last[to] + 1).min(row[to - 1] + 1).min(last[to - 1] + differs);
+            let mut fewest = (last[to] + 1).min(row[to - 1] + 1).min(last[to - 1] + differs);
             if at > 1 && to > 1 && left[at - 1] == right[to - 2] && left[at - 2] == right[to - 1] {
-                least = least.min(before_last[to - 2] + 1);
+                fewest = fewest.min(before_last[to - 2] + 1);
             }
-            row.push(least);
+            row.push(fewest);
         }
         before_last = std::mem::replace(&mut last, row);
     }
