@@ -63,12 +63,11 @@ impl Carrier {
             if let Some(copy) = self.known(root) {
                 return Some(copy);
             }
-            let id = match self.waiting.last() {
-                Some(&id) => id,
-                None => {
-                    self.waiting.push(root);
-                    root
-                }
+            let id = if let Some(&id) = self.waiting.last() {
+                id
+            } else {
+                self.waiting.push(root);
+                root
             };
             if self.known(id).is_some() {
                 self.waiting.pop();

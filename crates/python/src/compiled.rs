@@ -78,13 +78,13 @@ impl CompiledGrammar {
     /// ``GrammarMatcher`` takes. Mostly no output takes fewer. ``TokenBudgetError`` where no number is enough as far as is known.
     fn shortest_output(&self, py: Python<'_>) -> PyResult<u32> {
         let compiled = Arc::clone(&self.compiled);
-        py.detach(|| compiled.shortest_output()).map_err(|error| errors::token_budget(py, &error))
+        detached(py, || compiled.shortest_output())?.map_err(|error| errors::token_budget(py, &error))
     }
 
     /// The tokens that no output takes more of, with the stop token that ends it: a ``max_tokens`` for the worst case. ``None``
     /// if there is no bound, or none is known.
-    fn longest_output(&self, py: Python<'_>) -> Option<u64> {
-        py.detach(|| self.compiled.longest_output())
+    fn longest_output(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        detached(py, || self.compiled.longest_output())
     }
 
     /// The grammar and its tokenizer's metadata as a JSON text, for ``deserialize_json``.

@@ -33,6 +33,7 @@ struct Job {
 /// from there on are left alone. ``indices`` chooses rows of both arrays.
 #[pyfunction]
 #[pyo3(signature = (logits, bitmask, vocab_size = None, indices = None))]
+#[expect(clippy::needless_pass_by_value, reason = "an argument of Python")]
 pub(crate) fn apply_token_bitmask_inplace_cpu(
     logits: &Bound<'_, PyAny>,
     bitmask: &Bound<'_, PyAny>,
@@ -43,7 +44,7 @@ pub(crate) fn apply_token_bitmask_inplace_cpu(
     let mut first = 0;
     loop {
         // Who has the GIL can give an object other memory. So it is kept while logits are written, and after others have had it
-        // the arrays are looked at anew.
+        // the arrays are looked at again.
         let logits = Array::open(logits, "the logits")?;
         let bitmask = Array::open(bitmask, "the bitmask")?;
         let refuse = |message: String| errors::bitmask(py, message);

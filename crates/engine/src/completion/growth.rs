@@ -63,7 +63,7 @@ pub(super) fn growth(generation: &Generation, costs: &NodeCosts, shortest: &mut 
         sizes.lists.push(list);
     }
     let edges = sizes.edges(shortest);
-    let mut by_bytes: Vec<Vec<u32>> = vec![sizes.own.to_vec()];
+    let mut by_bytes: Vec<Vec<u32>> = vec![sizes.own.clone()];
     while by_bytes.len() <= bytes {
         by_bytes.push(sizes.with_one_more(&by_bytes, &edges));
     }
@@ -71,8 +71,9 @@ pub(super) fn growth(generation: &Generation, costs: &NodeCosts, shortest: &mut 
     let growths = by_bytes.iter().map(greatest).collect();
     // A longer token than was reckoned with adds as often more.
     let is_longer = generation.longest_token() as usize > MOST_BYTES;
-    let last = by_bytes.pop().unwrap_or_default();
-    let nodes: Box<[u32]> = if is_longer { vec![NO_END; machine.nodes.len()].into() } else { last.into() };
+    let furthest = by_bytes.pop().unwrap_or_default();
+    let nodes: Box<[u32]> =
+        if is_longer { vec![NO_END; machine.nodes.len()].into() } else { furthest.into() };
     let member = |list: &ListSizes| {
         let values = list.values.iter().map(|&(node, _)| nodes[node.0 as usize]);
         values.fold(list.member, u32::max)

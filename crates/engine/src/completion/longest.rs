@@ -264,14 +264,14 @@ impl Members {
             return None;
         }
         let longest = self.entries.iter().map(|all| all.iter().copied().fold(Some(0), either));
-        longest.fold(Some(0), |sum, one| add(sum, add(one, self.separator)))
+        longest.map(|one| add(one, self.separator)).try_fold(0, |sum, one| add(Some(sum), one))
     }
 
     /// The longest way through the states of the list; none if these are too many.
     fn along_states(&self, list: &List) -> Option<Most> {
-        let conditions = &list.conditions;
         // Entries that may come in any order are taken in one, before others: what they come to is the same.
         type Key = (State, u32);
+        let conditions = &list.conditions;
         let start: Key = (conditions.start(), 0);
         let (mut numbers, mut states) = (FxHashMap::from_iter([(start.clone(), 0_u32)]), vec![start]);
         let (mut graph, mut weights) = (Graph::default(), Vec::new());
@@ -305,8 +305,8 @@ impl Members {
             let inside = |&&(next, weight): &&(u32, Most)| part.contains(&next) && weight != Some(0);
             let grows = is_circle && part.iter().any(|&at| steps(at).any(|step| inside(&step)));
             let of = |at: u32| {
-                steps(at)
-                    .fold(Some(0), |most, &(next, weight)| either(most, add(weight, longest[next as usize])))
+                let mut lengths = steps(at).map(|&(next, weight)| add(weight, longest[next as usize]));
+                lengths.try_fold(0, |most, length| either(Some(most), length))
             };
             let most = if grows { None } else { part.iter().map(|&at| of(at)).fold(Some(0), either) };
             part.iter().for_each(|&at| longest[at as usize] = most);

@@ -277,11 +277,7 @@ fn token_set_costs(generation: &Generation, speller: &Speller<'_>) -> Box<[u32]>
     let cost = |set: &tokenstile_grammar::ir::TokenSet| {
         let is_taken =
             |token| generation.takes_token(set, TokenId(token)) && !speller.barred.contains(&token);
-        let may_come = match set.negated {
-            true => (0..tokens.len() as u32).any(is_taken),
-            // When its rule will have had its tokens is not known.
-            false => !set.is_spent(),
-        };
+        let may_come = if set.negated { (0..tokens.len() as u32).any(is_taken) } else { !set.is_spent() };
         if may_come { 1 } else { NO_END }
     };
     generation.machine().token_sets.iter().map(cost).collect()

@@ -128,7 +128,7 @@ mod tests {
     use tokenstile_grammar::{Budget, passes};
 
     use super::*;
-    use crate::carry::Carrier;
+    use crate::carry::{Carrier, Way, Work};
     use crate::config::Symbol;
     use crate::generation::Generation;
     use crate::vocab::{Vocab, VocabOptions};
@@ -159,7 +159,7 @@ mod tests {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (seed >> 33) as usize % below
             };
-            let subset: Vec<SetId> = (0..1 + draw(12)).map(|_| bases[draw(bases.len())]).collect();
+            let subset: Vec<SetId> = (0..=draw(12)).map(|_| bases[draw(bases.len())]).collect();
             let cut = draw(subset.len());
             let together =
                 |part: &[SetId]| part.iter().fold(SetId::DEAD, |all, &set| sets.put_together(all, set));
@@ -204,12 +204,13 @@ mod tests {
             let (eager, other) = (generation(grammar), generation(grammar));
             other.sets().put_all_off();
             let moved = other.anew();
-            let mut carrier = Carrier::new(&other, &moved);
+            let way = Way { from: &other, to: &moved };
+            let mut carrier = Carrier::new(way);
             let (mut config, mut twin) = (eager.start(), other.start());
             for byte in text.bytes() {
                 (config, twin) = (eager.step(config, byte), other.step(twin, byte));
                 assert_eq!(eager.sets().ends(config), other.sets().ends(twin), "{text}");
-                let copy = carrier.carry(twin);
+                let copy = carrier.carry(way, twin, &mut Work::all()).unwrap();
                 assert_eq!(moved.sets().most_pairs(), 0);
                 for token in 0..eager.tokens().len() as u32 {
                     let allowed = eager.mask(config).contains(token);

@@ -95,7 +95,8 @@ impl Generation {
     /// then depends on how many there may be; and not where tokens are named while items must differ, because then some of
     /// the stacks may have been dropped.
     fn can_read_again(&self) -> bool {
-        !self.machine().counts_tokens && !(self.machine().compares_items && self.has_token_edges())
+        let machine = self.machine();
+        !machine.counts_tokens && (!machine.compares_items || !self.has_token_edges())
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) type Spans = SmallVec<[Span; 3]>;
 impl Arena {
     /// The set of these texts. It looks at each of them, so the caller keeps the answer.
     pub(crate) fn exclusion<'t>(&self, names: impl IntoIterator<Item = &'t str>) -> ExclusionId {
-        let names = self.intern_run(Arc::new(Run::new(names.into_iter().map(Arc::from).collect())));
+        let names = self.intern_run(&Arc::new(Run::new(names.into_iter().map(Arc::from).collect())));
         self.intern_exclusion(&Exclusion { names, seen: Box::default() })
     }
 
@@ -56,7 +56,7 @@ impl Arena {
         let before: SmallVec<[Arc<Run>; 16]> =
             known.seen.iter().map(|&run| Arc::clone(self.run(run))).collect();
         let runs = with_run(&before, Run::new(vec![Arc::from(text)]));
-        let seen = runs.into_iter().map(|run| self.intern_run(run)).collect();
+        let seen = runs.into_iter().map(|run| self.intern_run(&run)).collect();
         self.intern_exclusion(&Exclusion { names: known.names, seen })
     }
 
@@ -73,7 +73,7 @@ impl Arena {
     }
 
     fn carry_run(&self, from: &Arena, run: RunId) -> RunId {
-        self.intern_run(Arc::clone(from.run(run)))
+        self.intern_run(from.run(run))
     }
 
     fn intern_exclusion(&self, exclusion: &Exclusion) -> ExclusionId {
@@ -85,9 +85,9 @@ impl Arena {
         ExclusionId(id)
     }
 
-    fn intern_run(&self, run: Arc<Run>) -> RunId {
+    fn intern_run(&self, run: &Arc<Run>) -> RunId {
         let sum = run.whole_sum();
-        let copy = || Arc::clone(&run);
+        let copy = || Arc::clone(run);
         let (id, is_new) = self.runs.intern(&sum, |known| known.whole_sum() == sum, copy);
         if is_new {
             self.note_bytes(run.memory_bytes());

@@ -42,7 +42,7 @@ const PLAIN: Kinds = 2;
 /// The kinds of a byte.
 fn kinds_of(byte: u8) -> Kinds {
     let is_plain = matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-    u8::from(is_plain) * PLAIN | u8::from(byte.is_ascii_digit()) * DIGITS
+    (u8::from(is_plain) * PLAIN) | (u8::from(byte.is_ascii_digit()) * DIGITS)
 }
 
 /// Of each node of a trie, the kinds that its byte and all bytes below it are of.

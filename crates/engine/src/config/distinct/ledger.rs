@@ -301,7 +301,7 @@ impl Pieces {
             Rivals::None => Rivals::None,
             Rivals::Few(_) => self.rivals_whose_container(ledger, has_key),
             Rivals::Like(_) => {
-                self.rivals_like(Ledger { open, ..ledger }, |facts, place| facts.has_beginning(place))
+                self.rivals_like(Ledger { open, ..ledger }, crate::store::runs::Runs::has_beginning)
             }
         };
         self.goes(Ledger { open, reading: Reading::Colon, rivals, ..ledger })
@@ -357,9 +357,12 @@ impl Pieces {
             Rivals::Like(_) => {
                 let bytes = self.text(text);
                 let beginning = String::from_utf8_lossy(&bytes);
-                self.rivals_like(ledger, |forms, place| match is_word {
-                    true => forms.has_beginning(&format!("{place}{beginning}")),
-                    false => forms.may_have_number(place, &beginning),
+                self.rivals_like(ledger, |forms, place| {
+                    if is_word {
+                        forms.has_beginning(&format!("{place}{beginning}"))
+                    } else {
+                        forms.may_have_number(place, &beginning)
+                    }
                 })
             }
         };

@@ -288,12 +288,11 @@ impl Pieces {
             if let Some(copy) = copies.known(root) {
                 return Some(copy);
             }
-            let id = match copies.waiting.last() {
-                Some(&id) => id,
-                None => {
-                    copies.waiting.push(root);
-                    root
-                }
+            let id = if let Some(&id) = copies.waiting.last() {
+                id
+            } else {
+                copies.waiting.push(root);
+                root
             };
             if copies.known(id).is_some() {
                 copies.waiting.pop();
