@@ -27,6 +27,7 @@ __all__ = [
     "TextPiece",
     "ToolReader",
     "call_marks",
+    "canonical_arguments",
     "definition",
     "without_repeats",
 ]
@@ -201,7 +202,7 @@ def without_repeats(text: str, marks: list[Marks]) -> str:
     for name, part in _segments(text, marks):
         if name is None:
             kept.append(part)
-        elif (call := (name, _canonical(part))) in seen:
+        elif (call := (name, canonical_arguments(part))) in seen:
             has_repeats = True
         else:
             seen.add(call)
@@ -225,7 +226,7 @@ def _segments(text: str, marks: list[Marks]) -> Iterator[tuple[str | None, str]]
         yield name, arguments
 
 
-def _canonical(arguments: str) -> str:
+def canonical_arguments(arguments: str) -> str:
     """Write arguments so that equal ones are equal texts."""
     try:
         return json.dumps(json.loads(arguments), sort_keys=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from tokenstile.server.answers.tokens import TokenView
 from tokenstile.server.answers.writer import AnswerWriter, end_of
-from tokenstile.tool_calling.reading import CallBegin, CallPiece, TextPiece
+from tokenstile.tool_calling.reading import CallBegin, CallPiece, canonical_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -96,6 +96,13 @@ class _Output:
         if structured is not None:
             self._reader = generation.service.tool_format.reader(structured.tools or [])
         self._num_calls = 0
+        self._calls: set[tuple[str, str]] = set()
+        """What has been called, to know it again."""
+        self._name: str | None = None
+        """The name of the call that is under way."""
+        self._arguments = ""
+        self._is_sent = False
+        """Whether that call goes to the client as it comes."""
         self._blank = ""
         """White space that is text only if text comes after it: between calls it is none."""
 
@@ -120,24 +127,46 @@ class _Output:
         if self._reader is None:
             return [{"content": chunk.text}] if chunk.text else []
         final = chunk.finish_reason is not None
-        deltas = [self._delta(piece) for piece in self._reader.push(chunk.text, final=final)]
+        deltas = [
+            delta for piece in self._reader.push(chunk.text, final=final) for delta in self._deltas(piece)
+        ]
+        if final:
+            deltas += self._end_call()
         if final and self._blank and not self._num_calls:
             deltas.append({"content": self._blank})
-        return [delta for delta in deltas if delta is not None]
+        return deltas
 
-    def _delta(self, piece: Piece) -> dict[str, Any] | None:
-        if isinstance(piece, TextPiece):
-            text = self._blank + piece.text
-            self._blank = text[len(text.rstrip()) :]
-            text = text.rstrip()
-            return {"content": text} if text else None
+    def _deltas(self, piece: Piece) -> list[dict[str, Any]]:
+        if isinstance(piece, CallPiece):
+            self._arguments += piece.arguments
+            return [self._call_delta({"function": {"arguments": piece.arguments}})] if self._is_sent else []
+        deltas = self._end_call()
         if isinstance(piece, CallBegin):
             self._blank = ""
-            self._num_calls += 1
-            call = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
-            return self._call_delta({**call, "function": {"name": piece.name, "arguments": ""}})
-        assert isinstance(piece, CallPiece)  # noqa: S101 - the third kind
-        return self._call_delta({"function": {"arguments": piece.arguments}})
+            self._name, self._arguments = piece.name, ""
+            # The first call goes out as it comes. A later one may be equal to one before, as small models repeat them.
+            self._is_sent = not self._calls
+            return [*deltas, self._begin_call()] if self._is_sent else deltas
+        text = self._blank + piece.text
+        self._blank = text[len(text.rstrip()) :]
+        text = text.rstrip()
+        return [*deltas, {"content": text}] if text else deltas
+
+    def _begin_call(self) -> dict[str, Any]:
+        self._num_calls += 1
+        call = {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function"}
+        return self._call_delta({**call, "function": {"name": self._name, "arguments": ""}})
+
+    def _end_call(self) -> list[dict[str, Any]]:
+        """End the call that is under way; one that is equal to another is left out."""
+        if self._name is None:
+            return []
+        call, deltas = (self._name, canonical_arguments(self._arguments)), []
+        if not self._is_sent and call not in self._calls:
+            deltas = [self._begin_call(), self._call_delta({"function": {"arguments": self._arguments}})]
+        self._calls.add(call)
+        self._name = None
+        return deltas
 
     def _call_delta(self, call: dict[str, Any]) -> dict[str, Any]:
         return {"tool_calls": [{"index": self._num_calls - 1, **call}]}

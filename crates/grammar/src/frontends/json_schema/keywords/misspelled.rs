@@ -3,7 +3,7 @@
 //! A name that is no keyword says nothing, so `propertys` would be enforced by nobody and noticed by nobody. It cannot be an
 //! error, because schemas hold all sorts of names for other programs. So reports name the keyword that was meant.
 
-use super::REGISTRY;
+use super::{Keyword, REGISTRY};
 use crate::frontends::json_schema::documents::Draft;
 
 /// Shorter keywords are too near to ordinary words.
@@ -18,7 +18,9 @@ pub(super) fn meant(name: &str, draft: Draft) -> Option<&'static str> {
     if name.len() + 1 < SHORTEST || !name.is_ascii() || name.starts_with("x-") || is_keyword_elsewhere(name) {
         return None;
     }
-    let keywords = REGISTRY.iter().filter(|keyword| keyword.is_in(draft) && keyword.name.len() >= SHORTEST);
+    // Nothing is lost by the name of a remark.
+    let says = |keyword: &&Keyword| keyword.is_in(draft) && !keyword.is_remark;
+    let keywords = REGISTRY.iter().filter(says).filter(|keyword| keyword.name.len() >= SHORTEST);
     let candidates = keywords.map(|keyword| keyword.name).filter(|keyword| !ORDINARY.contains(keyword));
     candidates
         .filter_map(|keyword| Some((errors_between(name, keyword)?, keyword)))
