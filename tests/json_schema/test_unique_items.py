@@ -247,12 +247,14 @@ def test_what_is_refused(schema):
         xgr.Grammar.from_json_schema(json.dumps(schema), strict_mode=False)
 
 
-def test_a_budget_of_tokens_is_kept_unless_several_items_must_differ():
+def test_a_budget_of_tokens_is_kept_where_several_items_must_differ_too():
     compiled = COMPILER.compile_json_schema(json.dumps({**UNIQUE, "items": FLAG}))
     assert xgr.GrammarMatcher(compiled, max_tokens=100).tokens_left == 100
     several = COMPILER.compile_json_schema(json.dumps({**UNIQUE, "items": FLAG, "minItems": 2}))
-    with pytest.raises(xgr.TokenBudgetError, match="two items or more of which none are equal"):
-        xgr.GrammarMatcher(several, max_tokens=100)
+    needed = several.shortest_output()
+    assert xgr.GrammarMatcher(several, max_tokens=needed).tokens_left == needed
+    with pytest.raises(xgr.TokenBudgetError, match=f"the shortest output that is known takes {needed}"):
+        xgr.GrammarMatcher(several, max_tokens=needed - 1)
 
 
 def test_the_grammar_as_text_compares_too():

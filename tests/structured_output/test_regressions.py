@@ -107,5 +107,5 @@ def test_counters_have_all_their_digits():
 
 
 def test_a_composite_is_of_grammars():
-    with pytest.raises(InvalidArgumentError, match="StructuredOutputGrammar objects, not of str"):
+    with pytest.raises(InvalidArgumentError, match="compiled grammars and matchers, not of str"):
         CompositeGrammar(["root"])
