@@ -83,7 +83,8 @@ def run_examples(path, rewrite=str):
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             # Blank lines before it, so that a traceback shows the line of the document.
-            exec(compile("\n" * line + rewrite(code), name(path), "exec"), namespace)  # noqa: S102 - our own documents
+            program = compile("\n" * line + rewrite(code), name(path), "exec", dont_inherit=True)
+            exec(program, namespace)  # noqa: S102 - our own documents
         if said is not None:
             assert printed.getvalue() == said, f"{name(path)}, the example in line {line + 1}"
 

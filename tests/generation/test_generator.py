@@ -186,6 +186,14 @@ def test_nested_parts():
     )
 
 
+def test_parts_of_a_class_whose_module_is_gone():
+    namespace = {"__name__": "gone"}
+    code = "from dataclasses import dataclass\n@dataclass\nclass Gone:\n    x: int\n    y: int = 2\n"
+    exec(compile(code, "gone", "exec", dont_inherit=True), namespace)  # noqa: S102
+    parts = list(Generator(namespace["Gone"], loaded('{"x": 1, "y": 5}')).stream("?"))
+    assert (parts[0].y, parts[-1].y) == (2, 5)
+
+
 def test_streams_of_text():
     parts = list(Generator(str, loaded("abc")).stream("?"))
     assert parts[-1] == "abc"

@@ -79,7 +79,7 @@ def _part_of_class(type_: type, value: dict[str, object]) -> object:
     if dataclasses.is_dataclass(type_):
         return _part_of_dataclass(type_, value)
     if typing.is_typeddict(type_):
-        hints = typing.get_type_hints(type_)
+        hints = _hints(type_)
         return {key: part_of(hints.get(key, Any), part) for key, part in value.items()}
     return value
 
@@ -117,12 +117,22 @@ def _part_of_model(type_: Any, value: dict[str, object]) -> object:  # noqa: ANN
 
 
 def _part_of_dataclass(type_: type, value: dict[str, object]) -> object:
-    hints = typing.get_type_hints(type_, include_extras=True)
+    hints = _hints(type_)
     made: object = object.__new__(type_)
     for field in dataclasses.fields(type_):
-        part = part_of(hints[field.name], value[field.name]) if field.name in value else _default(field)
+        part = (
+            part_of(hints.get(field.name, Any), value[field.name]) if field.name in value else _default(field)
+        )
         object.__setattr__(made, field.name, part)
     return made
+
+
+def _hints(type_: type) -> dict[str, Any]:
+    """Give the types of the fields of a class; none where its module is gone, as that of code that was executed."""
+    try:
+        return typing.get_type_hints(type_)
+    except (AttributeError, NameError, TypeError):
+        return {}
 
 
 def _default(field: dataclasses.Field[Any]) -> object:

@@ -175,11 +175,13 @@ class _Worker:
         return [self._of_messages(messages) for messages in batch[self._columns.messages]]
 
     def _of_messages(self, messages: Any) -> str | Result:  # noqa: ANN401 - what a row holds
-        template = self._writer.template
+        template = getattr(self._writer, "template", None)
         if template is None:
             raise InvalidArgumentError("the model has no chat template: give prompts in place of messages")
         try:
-            return template([{"role": str(one["role"]), "content": str(one["content"])} for one in messages])
+            return str(
+                template([{"role": str(one["role"]), "content": str(one["content"])} for one in messages])
+            )
         except (TypeError, KeyError, ValueError) as error:
             return _wrong(f"the messages are no list of objects with role and content: {error!r}")
 

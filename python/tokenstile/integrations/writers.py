@@ -56,12 +56,10 @@ class ModelLoader:
 
 @runtime_checkable
 class Writer(Protocol):
-    """Writes outputs that follow a structure."""
+    """Writes outputs that follow a structure.
 
-    @property
-    def template(self) -> Callable[[list[dict[str, str]]], str] | None:
-        """What writes messages as a prompt; ``None`` where the model has no chat template."""
-        ...
+    One that has a ``template``, a function from messages to a prompt, takes chats too.
+    """
 
     def warm(self, structure: StructuredOutputsParams) -> None:
         """Compile the grammar, and raise what is wrong with it."""
