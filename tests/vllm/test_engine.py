@@ -65,7 +65,7 @@ REFUSED_BEFORE = {
 MALFORMED = {
     "json": [{"type": "objec"}, '{"type": ', {"$ref": "#/nowhere"}, {"pattern": "((", "type": "string"}],
     "regex": ["(((", "a{5,2}", "[z-a]"],
-    "grammar": ["root ::= missing", "root ::= (", "start: (", 'not_start: "a"'],
+    "grammar": ["root ::= missing", "root ::= (", "start: (", "start: missing"],
     "structural_tag": ["[]", "{", '{"format": {"type": "nothing"}}', '{"structures": 3, "triggers": []}'],
 }
 
