@@ -9,11 +9,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from tokenstile.server.api.bounds import Count, Few, Label, Line, check_fields
 from tokenstile.server.api.common import GenerationFields, Strict
 
-__all__ = ["ChatRequest", "FunctionCall", "Message", "Tool", "ToolCall"]
+__all__ = ["ChatRequest", "FunctionCall", "Message", "Sent", "Tool", "ToolCall"]
 
 
 class Sent(BaseModel):
-    """What clients were sent and send back, so that fields which say nothing are ignored."""
+    """A part of a request in which fields that say nothing here are ignored: what clients were sent and send back."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
-from tokenstile.server.api.bounds import Count, Few, Label, Line, check_fields
+from tokenstile.server.api.bounds import Count, Few, Label, Line  # noqa: TC001 - pydantic reads them
+from tokenstile.server.api.chat import Sent
 from tokenstile.server.errors import ApiError
 
 __all__ = ["FIELDS", "CountRequest", "MessagesRequest"]
@@ -22,71 +23,60 @@ FIELDS: Final = {
 """What fields of a chat completion are called here."""
 
 
-class _Part(BaseModel):
-    """A part of a request; fields that say nothing here are ignored."""
-
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_few_fields(cls, data: object) -> object:
-        return check_fields(data)
-
-
-class _Text(_Part):
+class _Text(Sent):
     type: Literal["text"]
     text: str
 
 
-class _ToolUse(_Part):
+class _ToolUse(Sent):
     type: Literal["tool_use"]
     id: Label
     name: Label
     input: dict[str, Any]
 
 
-class _ToolResult(_Part):
+class _ToolResult(Sent):
     type: Literal["tool_result"]
     tool_use_id: Label
     content: str | Few[_Text] = ""
     is_error: bool | None = None
 
 
-class _Thinking(_Part):
+class _Thinking(Sent):
     type: Literal["thinking", "redacted_thinking"]
 
 
 _Block = Annotated[_Text | _ToolUse | _ToolResult | _Thinking, Field(discriminator="type")]
 
 
-class _Message(_Part):
+class _Message(Sent):
     role: Literal["user", "assistant", "system"]
     content: str | Few[_Block]
 
 
-class _Tool(_Part):
+class _Tool(Sent):
     name: Label
     description: str | None = None
     input_schema: dict[str, Any] | None = None
     type: Label = "custom"
 
 
-class _ToolChoice(_Part):
+class _ToolChoice(Sent):
     type: Literal["auto", "any", "tool", "none"]
     name: Label | None = None
     disable_parallel_tool_use: bool = False
 
 
-class _Format(_Part):
+class _Format(Sent):
     type: Literal["json_schema"]
     json_schema: dict[str, Any] | bool = Field(alias="schema")
 
 
-class _OutputConfig(_Part):
+class _OutputConfig(Sent):
     format: _Format | None = None
 
 
-class CountRequest(_Part):
+class CountRequest(Sent):
     """What is to be counted."""
 
     model_config = ConfigDict(extra="allow", strict=True)

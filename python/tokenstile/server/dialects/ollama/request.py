@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field
 
-from tokenstile.server.api.bounds import Few, Label, check_fields
+from tokenstile.server.api.bounds import Few, Label  # noqa: TC001 - pydantic reads them
+from tokenstile.server.api.chat import Sent
 
 __all__ = ["FIELDS", "GenerateRequest", "OllamaChatRequest", "OllamaRequest"]
 
@@ -50,26 +52,17 @@ _FLOATS: Final = frozenset(
 )
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_few_fields(cls, data: object) -> object:
-        return check_fields(data)
-
-
-class _Function(_Part):
+class _Function(Sent):
     name: Label
     arguments: dict[str, Any] | str = Field(default_factory=dict)
 
 
-class _Call(_Part):
+class _Call(Sent):
     function: _Function
     id: Label | None = None
 
 
-class _Message(_Part):
+class _Message(Sent):
     role: Literal["system", "user", "assistant", "tool"]
     content: str = ""
     tool_calls: Few[_Call] | None = None
@@ -97,7 +90,7 @@ class _Message(_Part):
         return written
 
 
-class OllamaRequest(_Part):
+class OllamaRequest(Sent):
     """What both kinds of requests share."""
 
     model_config = ConfigDict(extra="allow", strict=True)
@@ -109,9 +102,9 @@ class OllamaRequest(_Part):
     keep_alive: str | int | float | None = None
     think: bool | Label | None = None
 
+    @abstractmethod
     def chat_messages(self) -> list[dict[str, Any]]:
         """Give the messages of the chat."""
-        raise NotImplementedError
 
     def chat_tools(self) -> list[dict[str, Any]] | None:
         """Give the tools."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from tokenstile.server.api.bounds import Count, Few, Label, Line, check_fields
+from tokenstile.server.api.bounds import Count, Few, Label, Line  # noqa: TC001 - pydantic reads them
+from tokenstile.server.api.chat import Sent
 from tokenstile.server.errors import ApiError
 
 __all__ = ["FIELDS", "ResponsesRequest"]
@@ -22,21 +23,12 @@ FIELDS: Final = {
 _MESSAGES: Final = frozenset({"system", "developer", "user", "assistant"})
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_few_fields(cls, data: object) -> object:
-        return check_fields(data)
-
-
-class _Text(_Part):
+class _Text(Sent):
     type: Literal["input_text", "output_text", "text", "refusal"]
     text: str = ""
 
 
-class _Item(_Part):
+class _Item(Sent):
     """An item of the conversation: a message, a call, its result, or a thought."""
 
     type: Literal["message", "function_call", "function_call_output", "reasoning"] = "message"
@@ -54,7 +46,7 @@ class _Item(_Part):
         return {"type": "reasoning"} if isinstance(data, dict) and data.get("type") == "reasoning" else data
 
 
-class _Tool(_Part):
+class _Tool(Sent):
     type: Label
     name: Label | None = None
     description: str | None = None
@@ -62,23 +54,23 @@ class _Tool(_Part):
     strict: bool | None = None
 
 
-class _Format(_Part):
+class _Format(Sent):
     type: Literal["text", "json_object", "json_schema"]
     name: Label | None = None
     json_schema: dict[str, Any] | bool | None = Field(None, alias="schema")
     strict: bool | None = None
 
 
-class _TextConfig(_Part):
+class _TextConfig(Sent):
     format: _Format | None = None
     verbosity: Label | None = None
 
 
-class _Reasoning(_Part):
+class _Reasoning(Sent):
     effort: Label | None = None
 
 
-class ResponsesRequest(_Part):
+class ResponsesRequest(Sent):
     """A request for a response."""
 
     model_config = ConfigDict(extra="allow", strict=True)
